@@ -1,0 +1,58 @@
+"""The command line: thin commands, and the door where errors become one sentence."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+import trifact
+from trifact.cli import data
+from trifact.errors import TrifactError
+
+app = typer.Typer(
+    name="trifact",
+    help="Complete a knowledge base: from a file of facts to the facts that are missing.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"trifact {trifact.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def trifact_command(
+    version: bool = typer.Option(
+        False, "--version", help="Show the version.", callback=_version, is_eager=True
+    ),
+) -> None:
+    """Complete a knowledge base: from a file of facts to the facts that are missing."""
+
+
+def main() -> None:
+    """Run the command; what a user or a machine did wrong is one sentence, not a traceback."""
+    try:
+        app()
+    except TrifactError as error:
+        _stop(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _stop("interrupted; nothing was written", 130)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read us has gone: there is nobody to tell
+        sys.exit(141)
+    except MemoryError:
+        _stop("the memory of this machine does not suffice", 1)
+    except OSError as error:
+        _stop(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
+
+
+def _stop(sentence: str, code: int) -> None:
+    typer.echo(f"trifact: {sentence}", err=True)
+    sys.exit(code)

@@ -1,0 +1,43 @@
+"""The work behind `trifact data convert`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trifact.cli.screen import say, watching
+from trifact.errors import OutputError
+from trifact.graph.loading import load
+from trifact.graph.options import LoadConfig
+from trifact.graph.writers import WRITABLE, format_to_write, write_facts
+
+
+def convert_graph(
+    source: str, target: Path, *, to: str, overwrite: bool, settings: dict[str, Any]
+) -> None:
+    """All facts to one file, or each split to a file of a folder."""
+    to_folder = target.is_dir() or not target.suffix
+    if to not in WRITABLE:
+        raise OutputError(f"--to must be one of {', '.join(WRITABLE)}, not {to!r}")
+    if not to_folder:
+        format_to_write(target)  # before reading, not after
+        settings = {**settings, "valid": 0.0, "test": 0.0}
+    config = LoadConfig.from_values(settings)
+    with watching() as progress:
+        graph = load(source, config, progress=progress)
+        splits = {s: facts for s, facts in graph.splits.items() if len(facts)}
+        files = {target / f"{s}{WRITABLE[to]}": facts for s, facts in splits.items()}
+        if not to_folder:
+            files = {target: np.concatenate(list(splits.values()))}
+        taken = [path for path in files if path.exists() and not overwrite]
+        if taken:
+            raise OutputError(f"{taken[0]}: it exists already; say --overwrite to replace it")
+        for path, facts in files.items():
+            progress(f"writing {path.name}", 0, 0)
+            literals = config.literals == "keep"
+            write_facts(graph, facts, path, overwrite=overwrite, literals=literals)
+    say(*graph.notes, *(f"{path}: {len(facts):,} facts written" for path, facts in files.items()))
+    if not to_folder and len(splits) > 1:
+        say(f"{' and '.join(splits)} are together in one file; name a folder to keep them apart")

@@ -1,0 +1,208 @@
+"""A description of a graph: on the screen, as JSON, as a picture."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trifact.cli.screen import bars, count, screen, share, short, table
+from trifact.errors import OutputError
+from trifact.graph.description import CATEGORIES, Description, PredicateRow
+from trifact.graph.graph import Graph
+
+SHOWN = 15
+
+
+def show(graph: Graph, found: Description, *, all_predicates: bool) -> None:
+    """Print all tables, the most important first."""
+    out = screen()
+    things = f"{len(graph.entities):,} entities, {len(graph.predicates):,} predicates"
+    out.print(f"[bold]{graph.name}[/bold]  {things}, {sum(found.sizes.values()):,} facts\n")
+    out.print(_splits(found))
+    out.print(_queries(found), "")
+    rows = found.predicates if all_predicates else found.predicates[:SHOWN]
+    out.print(_predicates(graph, rows, len(found.predicates)))
+    out.print(_categories(found), "")
+    out.print("[bold]Facts of an entity in train[/bold]")
+    out.print(bars(_degree_counts(found)), "")
+    _print_leakage(graph, found)
+
+
+def _splits(found: Description) -> object:
+    grid = table("split", "facts", "repeated", "with an entity or predicate that train lacks")
+    for split, facts in found.sizes.items():
+        unseen = found.unseen_facts.get(split)
+        grid.add_row(
+            split,
+            f"{facts:,}",
+            f"{found.duplicates[split]:,}",
+            "" if unseen is None else f"{unseen:,}",
+        )
+    return grid
+
+
+def _queries(found: Description) -> str:
+    shared = [f"{pair} share {n:,} facts" for pair, n in found.overlaps.items() if n]
+    lines = [
+        f"train lacks {count(found.unseen_entities, 'entity', 'entities')} "
+        f"and {count(found.unseen_predicates, 'predicate')}",
+        f"{count(found.self_loops, 'fact')} from an entity to itself",
+        "; ".join(shared) if shared else "no fact is in two splits",
+        f"{count(found.distinct_queries, 'distinct query', 'distinct queries')} for "
+        f"{count(found.questions, 'fact')} on both sides:\n"
+        f"{found.grouping_ratio:.2f} facts a query, {found.most_answers:,} at most",
+    ]
+    return "\n" + "\n".join(lines)
+
+
+def _predicates(graph: Graph, rows: list[PredicateRow], total: int) -> object:
+    title = (
+        f"The {len(rows)} largest of {total:,} predicates" if len(rows) < total else "Predicates"
+    )
+    grid = table("predicate", "facts", "subjects", "objects", "out", "in", "kind", title=title)
+    for row in rows:
+        grid.add_row(
+            short(graph.predicate_label(row.predicate)),
+            *(f"{count:,}" for count in (row.facts, row.subjects, row.objects)),
+            *(f"{degree:.1f}" for degree in (row.out_degree, row.in_degree)),
+            row.category,
+        )
+    return grid
+
+
+def _categories(found: Description) -> object:
+    counts, facts = _by_category(found)
+    total = sum(facts.values())
+    grid = table("kind", "predicates", "facts", "share", title="\nPredicates by kind")
+    for category in CATEGORIES:
+        cells = f"{counts[category]:,}", f"{facts[category]:,}", share(facts[category], total)
+        grid.add_row(category, *cells)
+    return grid
+
+
+def _by_category(found: Description) -> tuple[Counter[str], Counter[str]]:
+    counts, facts = Counter[str](), Counter[str]()
+    for row in found.predicates:
+        counts[row.category] += 1
+        facts[row.category] += row.facts
+    return counts, facts
+
+
+def _degree_counts(found: Description) -> list[tuple[str, int]]:
+    """Entities by facts, in bins that double: 0, 1, 2-3, 4-7, ..."""
+    top = int(found.degrees.max(initial=0))
+    edges = [0, 1, *(2**k for k in range(1, top.bit_length() + 1))]
+    counts, _ = np.histogram(found.degrees, bins=[*edges, np.inf])
+    labels = [
+        str(low) if high == low + 1 else f"{low:,}-{high - 1:,}"
+        for low, high in itertools.pairwise(edges)
+    ]
+    return [*zip(labels, counts.tolist(), strict=False)][0 if counts[0] else 1 :]
+
+
+def _print_leakage(graph: Graph, found: Description) -> None:
+    leakage, tests, out = found.leakage, found.sizes["test"], screen()
+    given, back = leakage.test_facts_given_away, leakage.test_facts_reversed
+    out.print(
+        "[bold]Leakage[/bold]  Pairs of predicates that are (nearly) inverse or duplicates of\n"
+        f"each other: {len(leakage.pairs):,}. They give away {given:,} of {tests:,} test facts "
+        f"([bold]{share(given, tests)}[/bold])."
+    )
+    out.print(
+        f"Predicates that are (nearly) symmetric: {len(leakage.symmetric):,}. Train has "
+        f"{back:,} test facts of these\nthe other way round ({share(back, tests)})."
+    )
+    if leakage.pairs:
+        grid = table("predicate", "", "predicate", "shared", "overlap", text=3)
+        for pair in leakage.pairs[:SHOWN]:
+            first, second = (short(graph.predicate_label(p), 23) for p in (pair.first, pair.second))
+            sign = "inverse of" if pair.kind == "inverse" else "same as"
+            grid.add_row(first, sign, second, f"{pair.shared:,}", f"{pair.overlap:.2f}")
+        out.print("", grid)
+
+
+def as_dict(graph: Graph, found: Description) -> dict[str, Any]:
+    """The description in plain values, names instead of ids."""
+    names = graph.predicates
+    leakage = found.leakage
+    return {
+        "name": graph.name,
+        "content_hash": graph.content_hash,
+        "entities": len(graph.entities),
+        "predicates": len(graph.predicates),
+        "facts": found.sizes,
+        "duplicates": found.duplicates,
+        "overlaps": found.overlaps,
+        "self_loops": found.self_loops,
+        "unseen": {
+            "entities": found.unseen_entities,
+            "predicates": found.unseen_predicates,
+            "facts": found.unseen_facts,
+        },
+        "queries": {
+            "facts": found.questions,
+            "distinct": found.distinct_queries,
+            "ratio": found.grouping_ratio,
+            "most_answers": found.most_answers,
+        },
+        "by_predicate": [
+            {
+                "predicate": names[row.predicate],
+                "facts": row.facts,
+                "subjects": row.subjects,
+                "objects": row.objects,
+                "category": row.category,
+            }
+            for row in found.predicates
+        ],
+        "degrees": dict(_degree_counts(found)),
+        "leakage": {
+            "test_facts_given_away": leakage.test_facts_given_away,
+            "test_facts_reversed": leakage.test_facts_reversed,
+            "symmetric": [names[p] for p in leakage.symmetric],
+            "pairs": [
+                {
+                    "predicates": [names[pair.first], names[pair.second]],
+                    "kind": pair.kind,
+                    "shared": pair.shared,
+                    "overlap": pair.overlap,
+                }
+                for pair in leakage.pairs
+            ],
+        },
+        "notes": graph.notes,
+    }
+
+
+def draw(graph: Graph, found: Description, path: Path) -> None:
+    """A picture of degrees, predicates and categories."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    figure.suptitle(f"{graph.name}: {sum(found.sizes.values()):,} facts", fontweight="bold")
+    labels, counts = zip(*_degree_counts(found), strict=True)
+    left.bar(labels, counts, color="#3b6ea5")
+    left.set(title="Entities by number of facts", xlabel="facts in train", ylabel="entities")
+    left.tick_params(axis="x", rotation=60)
+    sizes = [row.facts for row in found.predicates if row.facts]
+    middle.plot(range(1, len(sizes) + 1), sizes, ".-", color="#3b6ea5")
+    middle.set(title="Facts by predicate", xlabel="predicate, largest first", ylabel="facts")
+    middle.set(xscale="log", yscale="log")
+    _, facts = _by_category(found)
+    right.bar(CATEGORIES, [facts[c] for c in CATEGORIES], color="#c8553d")
+    right.set(title="Facts by kind of predicate", ylabel="facts")
+    for axes in (left, middle, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    try:
+        figure.savefig(path, dpi=130)
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: cannot be drawn ({error})") from None
+    finally:
+        plt.close(figure)

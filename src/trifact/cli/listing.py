@@ -1,0 +1,43 @@
+"""The tables of `trifact data list`."""
+
+from __future__ import annotations
+
+from trifact.cli.screen import screen, table
+from trifact.graph import benchmarks
+from trifact.graph.catalogue import BENCHMARKS
+from trifact.graph.loading import load
+
+
+def show_benchmarks() -> None:
+    """All graphs known by name, and where each is."""
+    grid = table("graph", "entities", "predicates", "train", "valid", "test", "where")
+    for benchmark in BENCHMARKS.values():
+        sizes = (benchmark.entities, benchmark.predicates, *benchmark.sizes)
+        grid.add_row(benchmark.name, *(f"{n:,}" for n in sizes), benchmarks.whereabouts(benchmark))
+    world = load("World")
+    parts = (world.entities, world.predicates, *world.splits.values())
+    grid.add_row(world.name, *(f"{len(part):,}" for part in parts), "bundled")
+    for folder in benchmarks.library():
+        if benchmarks.find(folder.name) is None:
+            grid.add_row(folder.name, "", "", "", "", "", "$TRIFACT_DATA")
+    screen().print(grid)
+    screen().print("\n[dim]trifact data list NAME shows source, licence and checksums.[/dim]")
+
+
+def show_benchmark(name: str) -> None:
+    """One benchmark: source, licence, files and checksums."""
+    benchmark = benchmarks.find(name)
+    if benchmark is None:
+        raise benchmarks.unknown(name)
+    out = screen()
+    out.print(f"[bold]{benchmark.name}[/bold]  {benchmark.source}")
+    out.print(f"licence   {benchmark.licence}")
+    out.print(f"where     {benchmarks.whereabouts(benchmark)}")
+    for split, url, checksum in zip(
+        benchmarks.SPLITS, benchmark.urls, benchmark.checksums, strict=True
+    ):
+        out.print(f"{split:9} {url}", soft_wrap=True)
+        out.print(
+            f"          SHA-256 {checksum or 'not known; recorded at the first download'}",
+            soft_wrap=True,
+        )

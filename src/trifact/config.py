@@ -1,0 +1,138 @@
+"""Frozen settings: one doc line a field, checked when made, TOML in and out.
+
+>>> @dataclass(frozen=True)
+... class Bread(Config):
+...     flour: str = setting("rye", "what it is made of", choices=("rye", "wheat"))
+...     minutes: int = setting(45, "time in the oven", low=1)
+>>> Bread(minutes=0)
+Traceback (most recent call last):
+trifact.errors.ConfigError: minutes must be at least 1, not 0
+>>> print(Bread(minutes=50).to_toml(), end="")
+# what it is made of
+flour = "rye"
+# time in the oven
+minutes = 50
+>>> Bread.from_toml('flour = "wheat"').flour
+'wheat'
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+import tomllib
+import types
+import typing
+from dataclasses import dataclass
+from typing import Any, Self
+
+from trifact.errors import ConfigError
+
+
+def setting(
+    default: Any,  # noqa: ANN401 - the field's annotation says the type
+    doc: str,
+    *,
+    choices: tuple[str, ...] = (),
+    low: float | None = None,
+    high: float | None = None,
+) -> Any:  # noqa: ANN401
+    """A field of a Config: its default, its one doc line, and what its value may be."""
+    limits = {"doc": doc, "choices": choices, "low": low, "high": high}
+    return dataclasses.field(default=default, metadata=limits)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Base of all settings; a subclass only lists its fields with `setting`."""
+
+    def __post_init__(self) -> None:
+        hints = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = _fitted(field.name, getattr(self, field.name), hints[field.name])
+            object.__setattr__(self, field.name, value)
+            _check_limits(field.name, value, field.metadata)
+
+    @classmethod
+    def from_values(cls, values: dict[str, Any]) -> Self:
+        """Made from plain values; a name that does not exist is refused with the nearest one."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in values:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+                raise ConfigError(f"there is no setting {name!r}; {hint}")
+        return cls(**values)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """Made from the text of a TOML file; what it leaves out keeps its default."""
+        try:
+            return cls.from_values(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"this is not TOML: {error}") from None
+
+    def to_toml(self) -> str:
+        """As TOML that `from_toml` reads back; a field that is None is left out."""
+        lines = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                lines += [f"# {field.metadata['doc']}", f"{field.name} = {_toml(value)}"]
+        return "\n".join(lines) + "\n"
+
+    def replace(self, **changes: Any) -> Self:  # noqa: ANN401
+        """The same settings but for `changes`."""
+        return type(self).from_values({**vars(self), **changes})
+
+
+def doc(config: type[Config], name: str) -> str:
+    """The doc line of one field, with its default: what help texts show."""
+    field = next(f for f in dataclasses.fields(config) if f.name == name)
+    choices = field.metadata["choices"]
+    line: str = field.metadata["doc"]
+    return f"{line} ({' | '.join(choices)})" if choices else line
+
+
+def _fitted(name: str, value: object, hint: Any) -> object:  # noqa: ANN401
+    """The value as the field's type, where that loses nothing (int to float, list to tuple)."""
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if value is None and type(None) in kinds:
+        return None
+    kind = next(kind for kind in kinds if kind is not type(None))
+    if kind is float and type(value) is int:
+        return float(value)
+    if typing.get_origin(kind) is tuple:
+        items = tuple(value) if isinstance(value, list | tuple) else None
+        if items is not None and all(isinstance(item, typing.get_args(kind)[0]) for item in items):
+            return items
+    elif type(value) is kind:
+        return value
+    wanted = getattr(kind, "__name__", str(kind))
+    raise ConfigError(f"{name} must be {wanted}, not {value!r}")
+
+
+def _check_limits(name: str, value: Any, limits: typing.Mapping[str, Any]) -> None:  # noqa: ANN401
+    choices, low, high = limits["choices"], limits["low"], limits["high"]
+    if choices and value not in choices:
+        raise ConfigError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{name} must be a finite number, not {value}")
+    if low is not None and value is not None and value < low:
+        raise ConfigError(f"{name} must be at least {low:g}, not {value:g}")
+    if high is not None and value is not None and value > high:
+        raise ConfigError(f"{name} must be at most {high:g}, not {value:g}")
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        # JSON's escapes are TOML's, but for DEL and for pairs of surrogates
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    assert isinstance(value, tuple)
+    return "[" + ", ".join(_toml(item) for item in value) + "]"

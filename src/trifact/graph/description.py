@@ -1,0 +1,129 @@
+"""What is in a graph and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints, distinct
+from trifact.graph.leakage import Leakage, leakage_of
+
+MANY = 1.5
+CATEGORIES = ("1-1", "1-m", "m-1", "m-m")
+
+
+@dataclass(frozen=True)
+class PredicateRow:
+    """A predicate in training: its facts, average degrees, and category by the paper's rule.
+
+    Out-degree is facts per distinct subject, in-degree facts per distinct object; above 1.5 is
+    "m". A predicate with in-degree 1.2 and out-degree 3.2 is 1-m.
+    """
+
+    predicate: int
+    facts: int
+    subjects: int
+    objects: int
+
+    @property
+    def out_degree(self) -> float:
+        """Objects that a subject has, on average."""
+        return self.facts / max(self.subjects, 1)
+
+    @property
+    def in_degree(self) -> float:
+        """Subjects that an object has, on average."""
+        return self.facts / max(self.objects, 1)
+
+    @property
+    def category(self) -> str:
+        """1-1, 1-m, m-1 or m-m, asked towards objects; towards subjects it is mirrored."""
+        return "-".join(
+            "m" if degree > MANY else "1" for degree in (self.in_degree, self.out_degree)
+        )
+
+
+@dataclass(frozen=True)
+class Description:
+    """All that `trifact data describe` shows."""
+
+    sizes: dict[str, int]
+    duplicates: dict[str, int]
+    """Facts that repeat an earlier one of the same split."""
+    overlaps: dict[str, int]
+    """Distinct facts that two splits share."""
+    self_loops: int
+    unseen_entities: int
+    """Entities that train lacks."""
+    unseen_predicates: int
+    unseen_facts: dict[str, int]
+    """Facts of valid and test with an entity or predicate that train lacks."""
+    questions: int
+    """Facts of train asked on both sides, and the distinct queries among them."""
+    distinct_queries: int
+    most_answers: int
+    predicates: list[PredicateRow]
+    degrees: Ints
+    """Facts of train by entity."""
+    leakage: Leakage
+
+    @property
+    def grouping_ratio(self) -> float:
+        """How much work grouping by query saves."""
+        return self.questions / max(self.distinct_queries, 1)
+
+
+def describe(graph: Graph) -> Description:
+    """Look at a graph from all sides."""
+    queries = graph.queries("train")
+    single = {split: distinct(facts) for split, facts in graph.splits.items()}
+    degrees = np.bincount(graph.train[:, [0, 2]].ravel(), minlength=len(graph.entities))
+    seen_predicates = np.bincount(graph.train[:, 1], minlength=len(graph.predicates)) > 0
+    rows = _predicate_rows(single["train"], len(graph.predicates))
+    return Description(
+        sizes={split: len(facts) for split, facts in graph.splits.items()},
+        duplicates={s: len(facts) - len(single[s]) for s, facts in graph.splits.items()},
+        overlaps={
+            f"{a} and {b}": _shared(single[a], single[b]) for a, b in combinations(single, 2)
+        },
+        self_loops=sum(int((f[:, 0] == f[:, 2]).sum()) for f in graph.splits.values()),
+        unseen_entities=int((degrees == 0).sum()),
+        unseen_predicates=int((~seen_predicates).sum()),
+        unseen_facts={
+            split: _unseen(graph.splits[split], degrees > 0, seen_predicates)
+            for split in ("valid", "test")
+        },
+        questions=queries.facts,
+        distinct_queries=len(queries),
+        most_answers=int(np.diff(queries.offsets).max(initial=0)),
+        predicates=sorted(rows, key=lambda row: -row.facts),
+        degrees=degrees,
+        leakage=leakage_of(graph),
+    )
+
+
+def _predicate_rows(facts: Ints, predicates: int) -> list[PredicateRow]:
+    """One row a predicate, from distinct facts."""
+    entities = int(facts[:, [0, 2]].max(initial=0)) + 1
+
+    def partners(column: int) -> list[int]:
+        pairs = np.unique(facts[:, 1] * entities + facts[:, column])
+        counts: list[int] = np.bincount(pairs // entities, minlength=predicates).tolist()
+        return counts
+
+    counts = np.bincount(facts[:, 1], minlength=predicates).tolist()
+    rows = zip(range(predicates), counts, partners(0), partners(2), strict=True)
+    return [PredicateRow(*row) for row in rows]
+
+
+def _shared(a: Ints, b: Ints) -> int:
+    return len(a) + len(b) - len(distinct(np.concatenate([a, b])))
+
+
+def _unseen(facts: Ints, entities: NDArray[np.bool_], predicates: NDArray[np.bool_]) -> int:
+    seen = entities[facts[:, 0]] & predicates[facts[:, 1]] & entities[facts[:, 2]]
+    return int((~seen).sum())

@@ -1,0 +1,76 @@
+"""Which format a file has: told by its name, checked against its content, always said."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from trifact.errors import InputError
+from trifact.graph.sources import Source
+
+SUFFIXES = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".del": "tsv",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".nt": "ntriples",
+    ".nq": "nquads",
+    ".ttl": "turtle",
+    ".rdf": "rdfxml",
+    ".owl": "rdfxml",
+    ".xml": "rdfxml",
+}
+SHOWN = {
+    "tsv": "TSV",
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "ntriples": "N-Triples",
+    "nquads": "N-Quads",
+    "turtle": "Turtle",
+    "rdfxml": "RDF/XML",
+}
+COMPRESSED = (".gz", ".zst", ".zstd")
+STATEMENT = re.compile(rb"\s*(?:<[^>]*>|_:\S+)\s+<[^>]*>\s+.*\.\s*(?:#.*)?")
+QUAD = re.compile(rb"\s*\S+\s+<[^>]*>\s+(?:<[^>]*>|_:\S+)\s+(?:<[^>]*>|_:\S+)\s*\.\s*")
+DIRECTIVE = re.compile(rb"\s*(?:@prefix|@base|PREFIX|BASE)\b", re.IGNORECASE)
+
+
+def stem_and_format(path: Path) -> tuple[str, str | None]:
+    """A file's name without endings, and the format that its ending stands for, if any."""
+    path = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return path.stem, SUFFIXES.get(path.suffix.lower())
+
+
+def choose(source: Source, wanted: str) -> tuple[str, str]:
+    """The format of a file and how it was found ("by name", "by content", "as asked")."""
+    head = source.head()
+    if not head:
+        raise InputError("the file is empty; it needs at least one fact", path=source.path)
+    if wanted != "auto":
+        return wanted, "as asked"
+    named, content = stem_and_format(source.path)[1], _by_content(head)
+    unlike = "parquet" in (named, content) or "rdfxml" in (named, content)
+    if named and content and named != content and unlike:
+        problem = f"its name says {SHOWN[named]} but its content is {SHOWN[content]}"
+        raise InputError(f"{problem}; rename it or say --format {content}", path=source.path)
+    if named or content:
+        return str(named or content), "by name" if named else "by content"
+    problem = "its format cannot be told by name or content; expected 3 columns or RDF"
+    raise InputError(f"{problem}, else say what it is with --format", path=source.path, line=1)
+
+
+def _by_content(head: bytes) -> str | None:
+    """The format that the first bytes show; None if they show none."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if re.match(rb"\s*<(?:\?xml|rdf:RDF)", head):
+        return "rdfxml"
+    lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
+    first = lines[0] if lines else b""
+    if STATEMENT.fullmatch(first):
+        return "nquads" if QUAD.fullmatch(first) else "ntriples"
+    if DIRECTIVE.match(first):
+        return "turtle"
+    return "tsv" if b"\t" in first else "csv" if b"," in first else None

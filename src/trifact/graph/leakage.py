@@ -1,0 +1,92 @@
+"""Test facts that other predicates give away.
+
+Two predicates that say (nearly) the same, or the same the other way round, let a model look the
+answer up instead of inferring it. A predicate that is its own inverse (is married to) is not
+that: it is symmetric, and shown apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from trifact.graph.graph import Graph
+from trifact.graph.known import distinct
+
+NEARLY = 0.8
+
+
+@dataclass(frozen=True)
+class LeakyPair:
+    """Two predicates that share most of their pairs of entities; `kind` says which way round."""
+
+    first: int
+    second: int
+    kind: str
+    shared: int
+    overlap: float
+    """Shared pairs, as a share of the larger predicate's facts."""
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """The pairs, largest first, and what they give away."""
+
+    pairs: list[LeakyPair]
+    symmetric: list[int]
+    """Predicates that are (nearly) their own inverse."""
+    test_facts_given_away: int
+    """Test facts that train has under the other predicate of a pair."""
+    test_facts_reversed: int
+    """Test facts of symmetric predicates that train has the other way round."""
+
+
+def leakage_of(graph: Graph, *, nearly: float = NEARLY) -> Leakage:
+    """Overlaps are counted over all splits, what they give away from train to test."""
+    pairs = [pair for pair in _overlapping(graph) if pair.overlap >= nearly]
+    pairs.sort(key=lambda pair: -pair.shared)
+    others = [pair for pair in pairs if pair.first != pair.second]
+    symmetric = [pair for pair in pairs if pair.first == pair.second]
+    return Leakage(
+        pairs=others,
+        symmetric=[pair.first for pair in symmetric],
+        test_facts_given_away=_given_away(graph, others),
+        test_facts_reversed=_given_away(graph, symmetric),
+    )
+
+
+def _overlapping(graph: Graph) -> Iterator[LeakyPair]:
+    """Every two predicates that share a pair of entities, by two sparse products.
+
+    With M[predicate, (i, k)] = 1 for a fact, and R the same for (k, i), duplicates are M Mᵀ and
+    inverses M Rᵀ; a predicate is always its own duplicate, which says nothing.
+    """
+    subject, predicate, obj = distinct(np.concatenate(list(graph.splits.values()))).T
+    there, back = subject * len(graph.entities) + obj, obj * len(graph.entities) + subject
+    pairs, column = np.unique(np.concatenate([there, back]), return_inverse=True)
+    shape = len(graph.predicates), len(pairs)
+    ones = np.ones(len(subject), dtype=np.int64)
+    forward = sparse.csr_array((ones, (predicate, column[: len(ones)])), shape=shape)
+    reverse = sparse.csr_array((ones, (predicate, column[len(ones) :])), shape=shape)
+    sizes = np.bincount(predicate, minlength=shape[0])
+    for kind, other, diagonal in (("inverse", reverse, 0), ("duplicate", forward, 1)):
+        shared = sparse.triu(forward @ other.T, k=diagonal).tocoo()
+        larger = np.maximum(sizes[shared.row], sizes[shared.col])
+        cells = zip(shared.row, shared.col, shared.data, shared.data / larger, strict=True)
+        for first, second, count, overlap in cells:
+            yield LeakyPair(int(first), int(second), kind, int(count), float(overlap))
+
+
+def _given_away(graph: Graph, pairs: list[LeakyPair]) -> int:
+    """Test facts that train has under a partner of their predicate."""
+    train, given = graph.known("train"), np.zeros(len(graph.test), dtype=bool)
+    partners = {(p.first, p.second, p.kind) for p in pairs}
+    for first, second, kind in partners | {(q, p, kind) for p, q, kind in partners}:
+        asked = np.flatnonzero(graph.test[:, 1] == first)
+        said = graph.test[asked] if kind == "duplicate" else graph.test[asked][:, ::-1]
+        said = np.stack([said[:, 0], np.full(len(said), second), said[:, 2]], axis=1)
+        given[asked[train.contains(said)]] = True
+    return int(given.sum())
