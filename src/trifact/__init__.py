@@ -11,6 +11,8 @@ Everything here is imported when it is first used, so `import trifact` is instan
 from __future__ import annotations
 
 import importlib
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
@@ -20,14 +22,28 @@ if TYPE_CHECKING:
     from trifact.errors import TrifactError as TrifactError
     from trifact.graph.graph import Graph as Graph
     from trifact.graph.options import LoadConfig as LoadConfig
+    from trifact.run.options import TrainConfig as TrainConfig
+    from trifact.run.run import Run as Run
 
 _ROOMS = {
     "Config": "trifact.config",
     "Graph": "trifact.graph.graph",
     "LoadConfig": "trifact.graph.options",
+    "Run": "trifact.run.run",
+    "TrainConfig": "trifact.run.options",
     "TrifactError": "trifact.errors",
 }
-__all__ = ["Config", "Graph", "LoadConfig", "TrifactError", "load"]
+__all__ = [
+    "Config",
+    "Graph",
+    "LoadConfig",
+    "Run",
+    "TrainConfig",
+    "TrifactError",
+    "load",
+    "load_run",
+    "train",
+]
 
 
 def load(source: object, **settings: Any) -> Graph:  # noqa: ANN401
@@ -39,6 +55,22 @@ def load(source: object, **settings: Any) -> Graph:  # noqa: ANN401
     from trifact.graph.options import LoadConfig
 
     return load_graph(source, LoadConfig.from_values(settings))
+
+
+def train(graph: Graph, *, out: str | os.PathLike[str] | None = None, **settings: Any) -> Run:  # noqa: ANN401
+    """Train a model on a graph; `settings` are the fields of `TrainConfig`."""
+    from trifact.run.options import TrainConfig
+    from trifact.run.training import train as train_model
+
+    folder = None if out is None else Path(out)
+    return train_model(graph, TrainConfig.from_values(settings), out=folder)
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """The run in a folder."""
+    from trifact.run.run import Run
+
+    return Run(path)
 
 
 def __getattr__(name: str) -> object:

@@ -48,3 +48,13 @@ class OutputError(TrifactError):
     """A result that cannot be written; nothing half-written stays."""
 
     exit_code = 1
+
+
+class RunError(TrifactError):
+    """A run folder that is not one, is in use, damaged, or of another version."""
+
+
+class TrainingError(TrifactError):
+    """Training that cannot go on: it diverged, or there is nothing to train on."""
+
+    exit_code = 1

@@ -8,6 +8,7 @@ import typer
 
 import trifact
 from trifact.cli import data
+from trifact.cli.train import train
 from trifact.errors import TrifactError
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(train)
 app.add_typer(data.app, name="data")
 
 

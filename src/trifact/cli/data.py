@@ -29,7 +29,7 @@ def list_graphs(
 
 
 @app.command()
-@takes(LoadConfig)
+@takes(settings=LoadConfig)
 def describe(
     graph: GraphArgument,
     *,
@@ -63,7 +63,7 @@ def describe(
 
 
 @app.command()
-@takes(LoadConfig)
+@takes(settings=LoadConfig)
 def convert(
     source: GraphArgument,
     target: Annotated[

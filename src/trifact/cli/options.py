@@ -1,4 +1,4 @@
-"""Settings as command line options: made from a Config's fields, so they are written once."""
+"""Settings as command line options: made from the fields of a Config, so they are written once."""
 
 from __future__ import annotations
 
@@ -13,37 +13,47 @@ import typer
 
 from trifact.config import Config, doc
 
+Command = Callable[..., None]
 
-def takes(config: type[Config]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for every field of `config`.
 
-    The command is called with `settings`: the fields that the user gave, and only those.
+def takes(**configs: type[Config]) -> Callable[[Command], Command]:
+    """Give a command an option for every field of some configs.
+
+    The command is called with `name={field: value}` for each, of the fields that the user gave
+    and only of those, so that a file of settings can say the others.
     """
-    fields = dataclasses.fields(config)
-    hints = typing.get_type_hints(config)
+    fields = [(c, f) for c in configs.values() for f in dataclasses.fields(c)]
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def wrapper(**arguments: Any) -> None:  # noqa: ANN401
-            given = {f.name: arguments.pop(f.name) for f in fields}
-            values = {name: value for name, value in given.items() if value is not None}
-            for name, value in values.items():
-                if typing.get_origin(hints[name]) is tuple:
-                    values[name] = tuple(part.strip() for part in value.split(","))
-            command(**arguments, settings=values)
+            given = {name: _given(config, arguments) for name, config in configs.items()}
+            command(**arguments, **given)
 
         own = inspect.signature(command, eval_str=True)
-        kept = [p for p in own.parameters.values() if p.name != "settings"]
-        added = [_parameter(config, field, hints[field.name]) for field in fields]
-        wrapper.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {p.name: p.annotation for p in [*kept, *added]}
+        kept = [p for p in own.parameters.values() if p.name not in configs]
+        parameters = [*kept, *(_parameter(config, field) for config, field in fields)]
+        wrapper.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
         return wrapper
 
     return decorate
 
 
-def _parameter(config: type[Config], field: Any, hint: Any) -> inspect.Parameter:  # noqa: ANN401
-    kind = str if typing.get_origin(hint) is tuple else hint
+def _given(config: type[Config], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Take a config's options out of the arguments: those that were given, tuples taken apart."""
+    values = {field.name: arguments.pop(field.name) for field in dataclasses.fields(config)}
+    hints = typing.get_type_hints(config)
+    return {
+        name: tuple(map(str.strip, value.split(","))) if _is_tuple(hints[name]) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _parameter(config: type[Config], field: dataclasses.Field[Any]) -> inspect.Parameter:
+    hint = typing.get_type_hints(config)[field.name]
+    kind = str if _is_tuple(hint) else hint
     shown = "" if field.default in ("", (), None) else f"; default {_shown(field.default)}"
     flag = field.name.replace("_", "-")
     names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
@@ -54,6 +64,10 @@ def _parameter(config: type[Config], field: Any, hint: Any) -> inspect.Parameter
         default=None,
         annotation=Annotated[kind | None, option],
     )
+
+
+def _is_tuple(hint: object) -> bool:
+    return typing.get_origin(hint) is tuple
 
 
 def _shown(default: object) -> str:

@@ -21,7 +21,7 @@ def say(*notes: str) -> None:
     """Tell what was done, apart from the results."""
     console = Console(stderr=True, highlight=False)
     for note in notes:
-        console.print(note, style="dim", markup=False)
+        console.print(note, style="dim", markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,12 @@ class Graph:
     def queries(self, split: str = "train") -> Queries:
         """The distinct queries of a split, with their answers."""
         return Queries.of(self.splits[split], predicates=len(self.predicates))
+
+    def all_in_train(self) -> Graph:
+        """The same graph with every fact in train, and nothing held out."""
+        everything = in_order(np.concatenate(list(self.splits.values())))
+        nothing = everything[:0]
+        return replace(self, train=everything, valid=nothing, test=nothing)
 
     def entity_label(self, entity: int) -> str:
         """What to show for an entity: its label, or its name."""

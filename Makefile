@@ -1,0 +1,39 @@
+# Everything a newcomer needs: `make demo`, `make test`; before a commit: `make check`.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.PHONY: demo test check lint docs bench clean
+
+demo: .venv/ready
+	$(BIN)/trifact data describe World
+
+test: .venv/ready-dev
+	$(BIN)/python -m pytest
+
+check: lint test
+
+lint: .venv/ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: .venv/ready-dev
+	$(BIN)/python scripts/make_cli_docs.py
+
+bench: .venv/ready-dev
+	$(BIN)/python benchmarks/reading.py --quick
+
+# The lock says what is installed; the second file adds what only developing needs.
+.venv/ready: requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+.venv/ready-dev: .venv/ready requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

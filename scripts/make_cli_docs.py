@@ -1,0 +1,58 @@
+"""Write docs/cli.md from the commands themselves; a test says whether it is current."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from trifact.cli import app
+
+PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
+TOP = """# Commands
+
+Made by `make docs` from the commands themselves. Every command also has `--help`.
+"""
+
+
+Command = Any  # of click, which typer has as a dependency or inside it, by version
+
+
+def commands(command: Command, name: str = "trifact") -> Iterator[tuple[str, Command]]:
+    """The tree of commands with their full names, groups before their members."""
+    yield name, command
+    for word, child in getattr(command, "commands", {}).items():
+        yield from commands(child, f"{name} {word}")
+
+
+def option_row(option: Any) -> str:  # noqa: ANN401
+    """One row of a table of options."""
+    flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
+    return f"| {flags} | {(option.help or '').replace('|', '·')} |"
+
+
+def section(name: str, command: Command) -> str:
+    """The part of the page about one command."""
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    words = [p.metavar or p.name.upper() for p in arguments]
+    words = [w if p.required else f"[{w}]" for w, p in zip(words, arguments, strict=True)]
+    lines = [f"## {name}", "", f"`{' '.join([name, *words, '[OPTIONS]'])}`", "", command.help or ""]
+    lines += ["", *(f"- `{w}`: {p.help}" for w, p in zip(words, arguments, strict=True))]
+    options = [p for p in command.params if p.param_type_name == "option"]
+    if options:
+        lines += ["", "| option | what it does |", "|---|---|", *map(option_row, options)]
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """The whole page."""
+    leaves = [
+        (n, c) for n, c in commands(typer.main.get_command(app)) if not hasattr(c, "commands")
+    ]
+    return "\n".join([TOP, *(section(name, command) + "\n" for name, command in leaves)])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

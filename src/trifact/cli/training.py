@@ -1,0 +1,87 @@
+"""The work behind `trifact train`."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trifact.cli.screen import say, screen, watching
+from trifact.errors import ConfigError, InputError
+from trifact.graph.loading import load
+from trifact.graph.options import LoadConfig
+from trifact.progress import Progress
+from trifact.run import training
+from trifact.run.history import Epoch
+from trifact.run.options import TrainConfig
+from trifact.run.run import Run
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    graph: str
+    out: Path | None
+    config: Path | None
+    resume: Path | None
+    warm_start: Path | None
+    refit: bool
+    settings: dict[str, Any]
+    loading: dict[str, Any]
+
+
+def run_training(asked: Request) -> None:
+    """Train or go on, show how it goes, say where the run is."""
+    if bool(asked.graph) == bool(asked.resume):
+        raise ConfigError("give a graph to train on, or a run to --resume (and not both)")
+    with watching() as progress:
+        run = _resume(asked, progress) if asked.resume else _train(asked, progress)
+        if asked.refit:
+            say(f"training on all facts for {run.best_epoch} epochs")
+            training.refit(run, on_epoch=show, progress=progress)
+    mrr, epoch = run.metrics["mrr"], run.metrics["epoch"]
+    found = f"validation MRR {mrr:.4f}" if mrr is not None else "not validated"
+    screen().print(f"[bold]{run.path}[/bold]  {found} in epoch {epoch}")
+
+
+def _train(asked: Request, progress: Progress) -> Run:
+    config = TrainConfig.from_values({**_file(asked.config), **asked.settings})
+    graph = load(asked.graph, LoadConfig.from_values(asked.loading), progress=progress)
+    say(*graph.notes)
+    return training.train(
+        graph,
+        config,
+        out=asked.out,
+        on_epoch=show,
+        progress=progress,
+        warm_start=asked.warm_start,
+    )
+
+
+def _resume(asked: Request, progress: Progress) -> Run:
+    assert asked.resume is not None
+    changes = {**_file(asked.config), **asked.settings}
+    return training.resume(asked.resume, on_epoch=show, progress=progress, **changes)
+
+
+def _file(path: Path | None) -> dict[str, Any]:
+    """The settings of a TOML file, as plain values."""
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
+    except ValueError as error:
+        raise InputError(f"this is not TOML ({error})", path=path) from None
+
+
+def show(epoch: Epoch) -> None:
+    """One line an epoch."""
+    mrr = "" if epoch.mrr is None else f"  validation MRR {epoch.mrr:.4f}"
+    say(
+        f"epoch {epoch.epoch:3}  loss {epoch.loss:.4f}  {epoch.seconds:6.1f} s  "
+        f"{epoch.queries_per_second:7,.0f} queries/s  {epoch.matmul_share:4.0%} of peak{mrr}"
+    )

@@ -1,0 +1,114 @@
+"""A graph kept in a folder as it is, by id: what a run remembers of what it was trained on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from trifact.durable import replacing, write_text
+from trifact.errors import RunError
+from trifact.graph.facttable import SPLITS
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints, in_order
+from trifact.graph.vocabulary import Vocabulary
+
+FORMAT = 1
+
+
+def save_graph(graph: Graph, folder: Path) -> None:
+    """`vocabulary.parquet`, `facts.parquet` and, last, `graph.json` which says what they hold."""
+    kinds = {"entity": graph.entities, "predicate": graph.predicates}
+    labels = {"entity": graph.entity_labels, "predicate": graph.predicate_labels}
+    names = {
+        "kind": np.repeat(np.array([*kinds], dtype=object), [len(v) for v in kinds.values()]),
+        "id": np.concatenate([np.arange(len(v)) for v in kinds.values()]),
+        "name": np.array([name for v in kinds.values() for name in v], dtype=object),
+        "label": np.array(
+            [labels[k].get(i, "") for k, v in kinds.items() for i in range(len(v))], dtype=object
+        ),
+    }
+    _write_parquet(folder / "vocabulary.parquet", names)
+    facts = np.concatenate(list(graph.splits.values()))
+    sizes = [len(part) for part in graph.splits.values()]
+    columns = dict(zip(("subject", "predicate", "object"), facts.T.copy(), strict=True))
+    split = np.repeat(np.array(SPLITS, dtype=object), sizes)
+    _write_parquet(folder / "facts.parquet", {"split": split, **columns})
+    write_text(folder / "graph.json", json.dumps(summary(graph), indent=2) + "\n")
+
+
+def summary(graph: Graph) -> dict[str, Any]:
+    """Names, sizes and hashes of a graph, in plain values."""
+    return {
+        "format": FORMAT,
+        "name": graph.name,
+        "entities": len(graph.entities),
+        "predicates": len(graph.predicates),
+        **{split: len(facts) for split, facts in graph.splits.items()},
+        "content_hash": graph.content_hash,
+        "entities_hash": graph.entities.content_hash,
+        "predicates_hash": graph.predicates.content_hash,
+        "notes": list(graph.notes),
+    }
+
+
+def open_graph(folder: Path) -> Graph:
+    """The graph that was kept in a folder; refused if it is not what was kept."""
+    path = folder / "graph.json"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        base = duckdb.connect()
+        base.execute("set enable_progress_bar = false")
+        entities, entity_labels = _names(base, folder, "entity")
+        predicates, predicate_labels = _names(base, folder, "predicate")
+        graph = Graph(
+            name=about["name"],
+            entities=entities,
+            predicates=predicates,
+            entity_labels=entity_labels,
+            predicate_labels=predicate_labels,
+            notes=tuple(about["notes"]),
+            **{split: _facts(base, folder, split) for split in SPLITS},
+        )
+        wanted, version = about["content_hash"], int(about["format"])
+    except (OSError, ValueError, KeyError, TypeError, duckdb.Error) as error:
+        first_line = str(error).partition("\n")[0]
+        raise RunError(f"{path}: there is no graph of a run here ({first_line})") from None
+    if version > FORMAT:
+        raise RunError(f"{path}: its format is {version}, this trifact reads up to {FORMAT}")
+    if graph.content_hash != wanted:
+        raise RunError(f"{folder / 'facts.parquet'}: its facts are not those that were kept")
+    return graph
+
+
+def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
+    with replacing(path) as part, duckdb.connect() as base:
+        base.register("columns", columns)
+        base.execute(f"copy columns to {_quoted(part)} (format parquet, compression zstd)")
+
+
+def _names(
+    base: duckdb.DuckDBPyConnection, folder: Path, kind: str
+) -> tuple[Vocabulary, dict[int, str]]:
+    path = _quoted(folder / "vocabulary.parquet")
+    rows = base.execute(
+        f"select name, label from read_parquet({path}) where kind = ? order by id", [kind]
+    ).fetchall()
+    labels = {i: label for i, (_, label) in enumerate(rows) if label}
+    return Vocabulary.of_sorted([name.encode() for name, _ in rows]), labels
+
+
+def _facts(base: duckdb.DuckDBPyConnection, folder: Path, split: str) -> Ints:
+    path = _quoted(folder / "facts.parquet")
+    columns = base.execute(
+        f"select subject, predicate, object from read_parquet({path}) where split = ?", [split]
+    ).fetchnumpy()
+    return in_order(np.stack([*columns.values()], axis=1).astype(np.int64))
+
+
+def _quoted(path: Path) -> str:
+    """A path as DuckDB's text; a pattern in it would need a folder of such a name."""
+    return "'" + str(path.resolve()).replace("'", "''") + "'"

@@ -1,0 +1,1 @@
+"""One experiment, durable: training, its folder on disk, and what it reports."""

@@ -1,0 +1,88 @@
+"""Tensors on disk, whole and checked: safetensors, and a manifest that names and hashes them.
+
+A checkpoint is `NAME.json`. It lists its files with their SHA-256, and is replaced last: a kill
+at any moment leaves the old manifest with the old files, or the new one with the new. Files that
+no manifest names are removed afterwards. There is no pickle, neither written nor read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from trifact.durable import replacing, write_text
+from trifact.errors import RunError
+
+FORMAT = 1
+Parts = dict[str, dict[str, Tensor]]
+
+
+def save(folder: Path, name: str, parts: Parts, state: dict[str, Any]) -> None:
+    """Save parts (each a file of named tensors) and plain state as checkpoint `name`."""
+    files = {part: _save_part(folder, part, tensors) for part, tensors in parts.items()}
+    manifest = {"format": FORMAT, "files": files, "state": state}
+    write_text(folder / f"{name}.json", json.dumps(manifest, indent=2) + "\n")
+    _remove_unnamed(folder)
+
+
+def load(folder: Path, name: str, *parts: str) -> tuple[Parts, dict[str, Any]]:
+    """The tensors of some parts of a checkpoint, and its state; every file is checked."""
+    manifest = read_manifest(folder, name)
+    return {part: _load_part(folder, manifest["files"], part) for part in parts}, manifest["state"]
+
+
+def read_manifest(folder: Path, name: str) -> dict[str, Any]:
+    """The manifest of a checkpoint; a damaged one or one of a newer format is refused."""
+    path = folder / f"{name}.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        version, _ = int(manifest["format"]), (manifest["files"], manifest["state"])
+    except FileNotFoundError:
+        raise RunError(f"{path}: there is no such checkpoint; has the run been trained?") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path}: this is not a checkpoint's manifest ({error})") from None
+    if version > FORMAT:
+        raise RunError(
+            f"{path}: its format is {version}, this trifact reads up to {FORMAT}; update trifact"
+        )
+    assert isinstance(manifest, dict)
+    return manifest
+
+
+def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str, str]:
+    """Write one file, named after its content, unless it is there already."""
+    with replacing(folder / f"{part}.safetensors") as temporary:
+        save_file({key: t.contiguous() for key, t in tensors.items()}, temporary)
+        digest = _sha256(temporary)
+        named = folder / f"{part}-{digest[:16]}.safetensors"
+    (folder / f"{part}.safetensors").replace(named)
+    return {"name": named.name, "sha256": digest}
+
+
+def _load_part(folder: Path, files: dict[str, dict[str, str]], part: str) -> dict[str, Tensor]:
+    path = folder / Path(files[part]["name"]).name
+    try:
+        if _sha256(path) != files[part]["sha256"]:
+            raise RunError(f"{path}: its content has changed since it was saved; it is not used")
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise RunError(f"{path}: cannot be read ({error})") from None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _remove_unnamed(folder: Path) -> None:
+    manifests = [read_manifest(folder, path.stem) for path in folder.glob("*.json")]
+    named = {file["name"] for manifest in manifests for file in manifest["files"].values()}
+    for path in folder.glob("*.safetensors"):
+        if path.name not in named:
+            path.unlink(missing_ok=True)

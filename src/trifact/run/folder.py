@@ -1,0 +1,67 @@
+"""A run on disk: which file is where, and that only one process writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from trifact.durable import write_text
+from trifact.errors import ConfigError, OutputError, RunError
+from trifact.run.options import TrainConfig
+
+if sys.platform != "win32":
+    import fcntl
+
+CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
+MACHINE = "machine.json"
+
+
+def new_folder(path: Path) -> Path:
+    """An empty folder for a new run; one that holds anything is refused."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        empty = not any(entry.name != ".lock" for entry in path.iterdir())
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be made ({error.strerror})") from None
+    if not empty:
+        raise OutputError(f"{path}: it is not empty; give another --out, or --resume it")
+    return path
+
+
+def unused_folder(name: str, parent: Path = Path("runs")) -> Path:
+    """runs/NAME, or runs/NAME-2, -3, ...: the first that is not there yet."""
+    number = 1
+    while (path := parent / (name if number == 1 else f"{name}-{number}")).exists():
+        number += 1
+    return path
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """The folder is ours while this lasts; a second process is refused at once."""
+    with (path / ".lock").open("a+") as file:
+        try:
+            if sys.platform != "win32":
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunError(f"{path}: another process is training this run") from None
+        yield
+
+
+def save_config(path: Path, config: TrainConfig) -> None:
+    """Everything that made the run."""
+    write_text(path / CONFIG, config.to_toml())
+
+
+def read_config(path: Path) -> TrainConfig:
+    """The settings of a run; a folder without them is no run."""
+    try:
+        text = (path / CONFIG).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise RunError(f"{path}: this is not the folder of a run; it has no {CONFIG}") from None
+    try:
+        return TrainConfig.from_toml(text)
+    except ConfigError as error:
+        raise RunError(f"{path / CONFIG}: {error}") from None

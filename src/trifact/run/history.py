@@ -1,0 +1,55 @@
+"""One JSON line an epoch: what happened, for tables and figures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from trifact.durable import write_text
+from trifact.errors import RunError
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch came to."""
+
+    epoch: int
+    loss: float
+    """Mean log-loss of a fact, without the regularizer."""
+    penalty: float
+    rate: float
+    seconds: float
+    """Of training in this epoch, validation not counted."""
+    queries_per_second: float
+    matmul_share: float
+    """Time of the bare matrix products at the machine's measured peak, as a share of the whole."""
+    mrr: float | None
+    """Filtered MRR on validation, where it was measured."""
+
+
+def append(path: Path, epoch: Epoch) -> None:
+    """Add a line."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(epoch)) + "\n")
+
+
+def read(path: Path) -> list[Epoch]:
+    """All epochs; a line that was cut off by a kill is left out if it is the last."""
+    if not path.exists():
+        return []
+    lines, epochs = path.read_text(encoding="utf-8").splitlines(), list[Epoch]()
+    for number, line in enumerate(lines, 1):
+        try:
+            epochs.append(Epoch(**json.loads(line)))
+        except (ValueError, TypeError):
+            if number < len(lines):
+                raise RunError(f"{path}:{number}: this is not a line of a history") from None
+    return epochs
+
+
+def keep_until(path: Path, last: int) -> list[Epoch]:
+    """Forget what came after epoch `last`: it will be trained anew."""
+    epochs = [epoch for epoch in read(path) if epoch.epoch <= last]
+    write_text(path, "".join(json.dumps(asdict(epoch)) + "\n" for epoch in epochs))
+    return epochs

@@ -1,0 +1,57 @@
+"""What this machine is and how fast it multiplies: precision is chosen by measuring."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from typing import Any
+
+import torch
+
+REPEATS = 5
+MOST_ROWS = 20_000
+WORTH_IT = 1.2  # bfloat16 must be so much faster than float32 to be taken
+
+
+def describe() -> dict[str, Any]:
+    """The machine of a record."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123
+            return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def peak_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) -> float:
+    """Flop a second of queries (512, width) times candidates (rows, width), at its best.
+
+    The best of some repeats and not their median: it is the machine's peak that is asked for.
+    """
+    queries = torch.randn(512, width).to(device, dtype)
+    candidates = torch.randn(min(rows, MOST_ROWS), width).to(device, dtype)
+    torch.mm(queries, candidates.T)
+    seconds = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        product = torch.mm(queries, candidates.T)
+        product[0, 0].item()  # waits for a GPU
+        seconds.append(time.perf_counter() - start)
+    return 2 * queries.numel() * len(candidates) / min(seconds)
+
+
+def faster_precision(device: torch.device, rows: int, width: int) -> str:
+    """bfloat16 where its products are clearly faster than those of float32, else float32."""
+    half, single = (peak_flops(t, device, rows, width) for t in (torch.bfloat16, torch.float32))
+    return "bfloat16" if half > WORTH_IT * single else "float32"

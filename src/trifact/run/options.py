@@ -1,0 +1,55 @@
+"""The settings of training, and the rule that fills in what a user left open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trifact.config import Config
+from trifact.config import setting as option
+
+if TYPE_CHECKING:  # the command line knows these settings without numpy
+    from trifact.graph.graph import Graph
+
+
+@dataclass(frozen=True)
+class TrainConfig(Config):
+    """How a model is trained; `resolved` replaces every "by rule" for a given graph."""
+
+    model: str = option("complex", "which model", choices=("cp", "distmult", "complex"))
+    rank: int | None = option(None, "number of terms of the decomposition; by rule", low=1)
+    setting: str = option(
+        "reciprocal", "how subjects are asked for", choices=("reciprocal", "standard")
+    )
+    regularizer: str = option("n3", "which norm", choices=("none", "n3", "fro", "nuc2"))
+    reg: float | None = option(None, "lambda, in Omega with its 1/3; by rule", low=0)
+    reg_predicates: float | None = option(None, "lambda of predicates, if another", low=0)
+    weighting: str = option("frequency", "weights of the norm", choices=("frequency", "none"))
+    optimizer: str = option("adagrad", "which optimizer", choices=("adagrad", "adam", "sgd"))
+    lr: float = option(0.1, "learning rate", low=0)
+    schedule: str = option("constant", "of the rate", choices=("constant", "plateau"))
+    batch: int | None = option(None, "queries a step; by rule", low=1)
+    cap: int = option(0, "answers of one query in a step; more are dealt out (0: no cap)", low=0)
+    epochs: int = option(100, "at most so many epochs", low=0)
+    validate_every: int = option(3, "epochs between two validations (0: never)", low=0)
+    patience: int = option(5, "validations without a better MRR before it stops", low=1)
+    init_scale: float = option(1e-3, "standard deviation of the first factors", low=0)
+    seed: int = option(0, "seed of factors and batches", low=0)
+    precision: str = option("auto", "type of the products", choices=("auto", "float32", "bfloat16"))
+    device: str = option("cpu", "where to compute", choices=("cpu", "cuda", "mps"))
+    threads: int | None = option(None, "threads of the CPU; torch's own choice", low=1)
+    budget_mb: int = option(64, "memory for logits and scores, in MB", low=1)
+
+
+def resolved(config: TrainConfig, graph: Graph) -> TrainConfig:
+    """The settings with rank, lambda and batch filled in where they were left open.
+
+    The rule: 100 terms; lambda 0.15; as many queries a step as make about 100 steps an epoch,
+    at least 50 and at most 1000.
+    """
+    queries = len(graph.queries("train"))
+    return config.replace(
+        rank=config.rank or 100,
+        reg=0.15 if config.reg is None else config.reg,
+        batch=config.batch or min(max(queries // 100, 50), 1000),
+    )

@@ -1,0 +1,337 @@
+"""Training, from a graph and settings to a run on disk; and going on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from trifact.durable import write_text
+from trifact.errors import RunError, TrainingError
+from trifact.graph.graph import Graph
+from trifact.graph.queries import Batch as GraphBatch
+from trifact.graph.storage import open_graph, save_graph
+from trifact.progress import Progress, silent
+from trifact.run import checkpoint, history, machine
+from trifact.run.folder import (
+    CHECKPOINTS,
+    HISTORY,
+    MACHINE,
+    locked,
+    new_folder,
+    read_config,
+    save_config,
+    unused_folder,
+)
+from trifact.run.history import Epoch
+from trifact.run.options import TrainConfig, resolved
+from trifact.run.run import Run
+from trifact.run.signals import Interrupt, interruptible
+from trifact.run.validation import asked_of
+from trifact.run.warmstart import copy_factors
+from trifact.tensor.batches import Batch
+from trifact.tensor.descent import Objective
+from trifact.tensor.models import MODELS, Model
+from trifact.tensor.optimizers import SCHEDULES, optimizer
+from trifact.tensor.ranking import ranks
+from trifact.tensor.regularizers import frequencies, regularizer
+from trifact.tensor.workspace import Workspace
+
+OnEpoch = Callable[[Epoch], None]
+MAY_CHANGE = ("epochs", "patience", "validate_every", "threads", "budget_mb", "device")
+SAVE_SECONDS = 120.0
+
+
+class Interrupted(TrainingError):  # noqa: N818 - it is no error
+    """Somebody asked to stop; everything is saved."""
+
+    exit_code = 130
+
+
+@dataclass
+class State:
+    """Where training stands: all but tensors, in plain values."""
+
+    epoch: int = 1
+    """The epoch under way; those before it are done."""
+    step: int = 0
+    """Steps done of the epoch under way."""
+    loss: float = 0.0
+    """Sums over these steps."""
+    penalty: float = 0.0
+    seconds: float = 0.0
+    rate: float = 0.0
+    schedule: dict[str, Any] = field(default_factory=dict)
+    best_mrr: float = -1.0
+    best_epoch: int = 0
+    waited: int = 0
+    """Validations since the best one."""
+    finished: str = ""
+    """Why it ended; empty while it has not."""
+
+
+def train(
+    graph: Graph,
+    config: TrainConfig | None = None,
+    *,
+    out: Path | None = None,
+    on_epoch: OnEpoch = lambda epoch: None,
+    progress: Progress = silent,
+    warm_start: Path | None = None,
+) -> Run:
+    """Train a model on a graph; the run is in the folder `out` (by default a new one in runs/)."""
+    if not len(graph.train):
+        raise TrainingError(f"{graph.name}: there is no fact to train on")
+    config = _with_precision(resolved(config or TrainConfig(), graph), graph)
+    name = f"{graph.name}-{config.model}-{config.rank}".replace("/", "-")
+    path = new_folder(out or unused_folder(name))
+    with locked(path):
+        save_graph(graph, path)
+        save_config(path, config)
+        write_text(path / MACHINE, json.dumps(machine.describe(), indent=2) + "\n")
+        training = Training(graph, config, path, progress)
+        if warm_start is not None:
+            copy_factors(Run(warm_start), into=training.model, graph=graph, config=config)
+        training.run(on_epoch)
+    return Run(path)
+
+
+def resume(
+    path: Path,
+    *,
+    on_epoch: OnEpoch = lambda epoch: None,
+    progress: Progress = silent,
+    **changes: Any,  # noqa: ANN401
+) -> Run:
+    """Go on with a run where it was saved last; only some settings may change."""
+    config = read_config(path)
+    for name in changes:
+        if name not in MAY_CHANGE:
+            allowed = ", ".join(MAY_CHANGE)
+            raise RunError(f"{name} cannot change when a run goes on; only {allowed} can")
+    config = config.replace(**changes)
+    with locked(path):
+        save_config(path, config)
+        training = Training(open_graph(path), config, path, progress)
+        training.restore()
+        training.run(on_epoch)
+    return Run(path)
+
+
+def refit(run: Run, *, on_epoch: OnEpoch = lambda epoch: None, progress: Progress = silent) -> Run:
+    """Train once more on all facts, for the epochs that validation chose; into RUN/refit."""
+    config = run.config.replace(epochs=run.best_epoch, validate_every=0)
+    everything, out = run.graph().all_in_train(), run.path / "refit"
+    return train(everything, config, out=out, on_epoch=on_epoch, progress=progress)
+
+
+class Training:
+    """A model, its optimizer and its data, on the way through the epochs."""
+
+    def __init__(self, graph: Graph, config: TrainConfig, path: Path, progress: Progress) -> None:
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        torch.set_flush_denormal(True)  # exp of very negative logits is slow without it
+        self.graph, self.config, self.path, self.progress = graph, config, path, progress
+        self.device = torch.device(config.device)
+        self.model = _new_model(graph, config)
+        self.optimizer = optimizer(config.optimizer, rate=config.lr)
+        self.schedule = SCHEDULES[config.schedule]()
+        self.queries = graph.queries("train")
+        self.state = State(rate=config.lr)
+        self.asked = asked_of(graph, "valid", device=self.device) if len(graph.valid) else None
+        self.objective = self._objective()
+        self.peak = machine.peak_flops(self._dtype, self.device, *self.model.table("object").shape)
+
+    def run(self, on_epoch: OnEpoch) -> None:
+        """All epochs that are left; ends with everything saved, or raises with it saved."""
+        saved = time.perf_counter()
+        with interruptible() as interrupt:
+            while not self._ended():
+                self._train_epoch(interrupt)
+                epoch = self._close_epoch()
+                history.append(self.path / HISTORY, epoch)
+                on_epoch(epoch)
+                if epoch.mrr is not None or time.perf_counter() - saved > SAVE_SECONDS:
+                    self.save()
+                    saved = time.perf_counter()
+        if self.state.best_epoch == 0:  # nothing to validate on: the last is the best
+            self._save_best(self.state.epoch - 1, -1.0)
+        self.save()
+
+    def restore(self) -> None:
+        """Back to the last checkpoint; epochs after it are forgotten."""
+        folder = self.path / CHECKPOINTS
+        parts, state = checkpoint.load(folder, "last", "factors", "optimizer")
+        for name, table in parts["factors"].items():
+            self.model.tables[name].copy_(table)
+        self.optimizer.state = {k: t.to(self.device) for k, t in parts["optimizer"].items()}
+        self.state = State(**state)
+        self.state.finished = ""
+        self.optimizer.rate = self.state.rate
+        self.schedule = SCHEDULES[self.config.schedule](**self.state.schedule)
+        history.keep_until(self.path / HISTORY, self.state.epoch - 1)
+
+    def save(self) -> None:
+        """The checkpoint `last`: factors, optimizer and where training stands."""
+        if not all(bool(table.isfinite().all()) for table in self.model.tables.values()):
+            raise self._diverged()
+        self.state.rate, self.state.schedule = self.optimizer.rate, asdict(self.schedule)
+        parts = {"factors": self.model.tables, "optimizer": self.optimizer.state}
+        checkpoint.save(self.path / CHECKPOINTS, "last", parts, asdict(self.state))
+
+    def _ended(self) -> bool:
+        if self.state.epoch > self.config.epochs:
+            self.state.finished = f"{self.config.epochs} epochs"
+        elif self.config.validate_every and self.state.waited >= self.config.patience:
+            self.state.finished = f"no better MRR for {self.config.patience} validations"
+        return bool(self.state.finished)
+
+    def _train_epoch(self, interrupt: Interrupt) -> None:
+        """The steps that are left of the epoch under way."""
+        state, config = self.state, self.config
+        assert config.batch is not None
+        total = int(self.queries.chunks(config.cap).sum())
+        batches = self.queries.batches(
+            seed=config.seed, epoch=state.epoch, batch_size=config.batch, cap=config.cap
+        )
+        for number, batch in enumerate(batches):
+            if number < state.step:
+                continue
+            start = time.perf_counter()
+            value = self.objective.step(self._tensors(batch), self.optimizer)
+            state.loss += float(value.loss)
+            state.penalty += float(value.penalty)
+            state.seconds += time.perf_counter() - start
+            state.step += 1
+            if not math.isfinite(state.loss + state.penalty):
+                raise self._diverged()
+            done = min(state.step * config.batch, total)
+            self.progress(self._doing(), done, total)
+            if interrupt.asked:
+                self._stop()
+
+    def _close_epoch(self) -> Epoch:
+        """Its sums as means, its validation, and on to the next."""
+        state, queries = self.state, int(self.queries.chunks(self.config.cap).sum())
+        scale = self.objective.answers / self.queries.facts
+        flop = 6 * queries * self.model.entities * self.model.table("object").shape[1]
+        due = self.config.validate_every and state.epoch % self.config.validate_every == 0
+        due = due or (self.config.validate_every and state.epoch == self.config.epochs)
+        epoch = Epoch(
+            epoch=state.epoch,
+            loss=state.loss * scale,
+            penalty=state.penalty * scale,
+            rate=self.optimizer.rate,
+            seconds=state.seconds,
+            queries_per_second=queries / state.seconds,
+            matmul_share=flop / self.peak / state.seconds,
+            mrr=self._validate() if due and self.asked is not None else None,
+        )
+        state.epoch, state.step = state.epoch + 1, 0
+        state.loss = state.penalty = state.seconds = 0.0
+        return epoch
+
+    def _validate(self) -> float:
+        assert self.asked is not None
+        self.progress("validating", 0, 0)
+        mrr = ranks(self.model, self.asked, budget=self.config.budget_mb * 2**20).mrr()
+        if mrr > self.state.best_mrr:
+            self._save_best(self.state.epoch, mrr)
+        else:
+            self.state.waited += 1
+        self.optimizer.rate = self.schedule.after(self.optimizer.rate, mrr)
+        return mrr
+
+    def _save_best(self, epoch: int, mrr: float) -> None:
+        self.state.best_epoch, self.state.best_mrr, self.state.waited = epoch, mrr, 0
+        about = {"epoch": epoch, "mrr": mrr if mrr >= 0 else None}
+        checkpoint.save(self.path / CHECKPOINTS, "best", {"factors": self.model.tables}, about)
+
+    def _stop(self) -> None:
+        self.save()
+        raise Interrupted(
+            f"stopped in epoch {self.state.epoch} after {self.state.step} steps, all is saved; "
+            f"go on with: trifact train --resume {self.path}"
+        )
+
+    def _diverged(self) -> TrainingError:
+        kept = (self.path / CHECKPOINTS / "last.json").exists()
+        where = f"; the last good state is kept in {self.path}" if kept else ""
+        return TrainingError(
+            f"training diverged in epoch {self.state.epoch} (the loss is no finite number){where}; "
+            f"lower --lr (now {self.optimizer.rate:g})"
+        )
+
+    def _doing(self) -> str:
+        mrr = f", MRR {self.state.best_mrr:.3f}" if self.state.best_mrr >= 0 else ""
+        done = self.state.step * self.objective.answers
+        loss = self.state.loss * self.objective.answers / done
+        return f"epoch {self.state.epoch}/{self.config.epochs}, loss {loss:.3f}{mrr}"
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        """The type of the products."""
+        return torch.bfloat16 if self.config.precision == "bfloat16" else torch.float32
+
+    def _objective(self) -> Objective:
+        config, model = self.config, self.model
+        assert config.batch is not None
+        assert config.reg is not None
+        norm = regularizer(
+            config.regularizer,
+            entity=config.reg,
+            predicate=config.reg_predicates,
+            weighting=config.weighting,  # type: ignore[arg-type]
+        )
+        reciprocal = config.setting == "reciprocal"
+        examples = self.graph.reciprocal("train") if reciprocal else self.graph.train
+        return Objective(
+            model,
+            norm,
+            answers=self.queries.expected_answers(config.batch, config.cap),
+            reciprocal=reciprocal,
+            frequencies=frequencies(
+                torch.from_numpy(examples.copy()),
+                entities=model.entities,
+                predicates=model.predicates,
+            ),
+            work=Workspace(budget=config.budget_mb * 2**20, dtype=self._dtype),
+        )
+
+    def _tensors(self, batch: GraphBatch) -> Batch:
+        arrays = (batch.entities, batch.predicates, batch.rows, batch.answers)
+        ids = [torch.from_numpy(array).to(self.device) for array in arrays]
+        if (batch.multiplicities == 1).all():
+            return Batch(*ids)
+        return Batch(*ids, torch.from_numpy(batch.multiplicities).to(self.device))
+
+
+def _with_precision(config: TrainConfig, graph: Graph) -> TrainConfig:
+    """The settings with the precision that pays here; a run keeps it wherever it goes on."""
+    if config.precision != "auto":
+        return config
+    assert config.rank is not None
+    width = config.rank * MODELS[config.model].field.parts
+    device = torch.device(config.device)
+    return config.replace(precision=machine.faster_precision(device, len(graph.entities), width))
+
+
+def _new_model(graph: Graph, config: TrainConfig) -> Model:
+    assert config.rank is not None
+    sides = 2 if config.setting == "reciprocal" else 1
+    model = MODELS[config.model](
+        len(graph.entities),
+        sides * len(graph.predicates),
+        rank=config.rank,
+        scale=config.init_scale,
+        seed=config.seed,
+    )
+    model.tables = {name: table.to(config.device) for name, table in model.tables.items()}
+    return model

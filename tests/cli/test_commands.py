@@ -1,0 +1,154 @@
+"""Every command explains itself, starts at once, and ends in one sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+import trifact
+from trifact.cli import app
+
+ROOT = Path(__file__).parents[2]
+
+
+def tree(command: Any, name: str = "trifact") -> list[tuple[str, Any]]:
+    found = [(name, command)]
+    for word, child in getattr(command, "commands", {}).items():
+        found += tree(child, f"{name} {word}")
+    return found
+
+
+COMMANDS = tree(typer.main.get_command(app))
+LEAVES = [name for name, command in COMMANDS if not hasattr(command, "commands")]
+
+
+def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "trifact", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd=cwd, check=False
+    )
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_every_command_and_option_has_help(name: str, command: Any) -> None:
+    assert command.help
+    for parameter in command.params:
+        assert getattr(parameter, "help", None), f"{name}: {parameter.name} has no help"
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_is_in_the_docs(name: str) -> None:
+    assert f"## {name}\n" in (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+
+
+MODULES = """
+import sys
+sys.argv = ["trifact", {words}]
+try:
+    from trifact.cli import main
+    main()
+except SystemExit:
+    pass
+print(len(sys.modules), *sorted({{name.split(".")[0] for name in sys.modules}}), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("words", ['"--help"', '"--version"', '"data", "convert", "--help"'])
+def test_help_and_version_import_nothing_heavy(words: str) -> None:
+    code = MODULES.format(words=words)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    count, *names = done.stderr.splitlines()[-1].split()
+    heavy = {"torch", "numpy", "scipy", "duckdb", "pyoxigraph", "matplotlib", "zstandard"}
+    assert not heavy & set(names)
+    assert int(count) < 600
+
+
+def test_importing_trifact_imports_next_to_nothing() -> None:
+    code = "import sys; old = set(sys.modules); import trifact; print(*set(sys.modules) - old)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert [name for name in done.stdout.split() if name.startswith("trifact")] == ["trifact"]
+    assert "numpy" not in done.stdout.split()
+
+
+def test_the_version_is_shown() -> None:
+    assert run("--version").stdout == f"trifact {trifact.__version__}\n"
+
+
+def test_a_graph_is_described_as_text_and_as_json(tmp_path: Path) -> None:
+    picture = tmp_path / "world.png"
+    shown = run("data", "describe", "World", "--plot", str(picture))
+    assert shown.returncode == 0
+    assert "3,287 entities, 20 predicates" in shown.stdout
+    assert "has capital" in shown.stdout
+    assert "every entity and predicate stays in train" in shown.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    plain = json.loads(run("data", "describe", "World", "--json").stdout)
+    assert plain["entities"] == 3287
+    assert plain["leakage"]["test_facts_given_away"] == 0
+
+
+def test_a_graph_is_converted_and_comes_back(tmp_path: Path) -> None:
+    first, second = tmp_path / "world.nt.gz", tmp_path / "world.parquet"
+    assert run("data", "convert", "World", str(first)).returncode == 0
+    assert run("data", "convert", str(first), str(second)).returncode == 0
+    world = trifact.load("World", valid=0.0, test=0.0)
+    assert trifact.load(str(second), valid=0.0, test=0.0).content_hash == world.content_hash
+
+
+def test_a_folder_keeps_the_splits(tmp_path: Path) -> None:
+    assert run("data", "convert", "World", str(tmp_path / "out"), "--to", "csv").returncode == 0
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        "test.csv",
+        "train.csv",
+        "valid.csv",
+    ]
+    assert trifact.load(tmp_path / "out").content_hash == trifact.load("World").content_hash
+
+
+def test_what_exists_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
+    target = tmp_path / "facts.tsv"
+    target.write_text("precious")
+    refused = run("data", "convert", "World", str(target))
+    assert refused.returncode != 0
+    assert "--overwrite" in refused.stderr
+    assert target.read_text() == "precious"
+    assert run("data", "convert", "World", str(target), "--overwrite").returncode == 0
+    assert target.read_text().count("\n") == 10_624
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("data", "describe", "no-such-graph"), "no graph is called 'no-such-graph'"),
+        (("data", "describe", "./nowhere.tsv"), "there is no such file or folder"),
+        (("data", "list", "fb15"), "did you mean FB15K"),
+        (("data", "convert", "World", "x.docx"), "end the name in one of these"),
+        (("data", "describe", "World", "--valid", "7"), "valid must be at most 0.5"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(words: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+    done = run(*words, cwd=tmp_path)
+    assert done.returncode in (1, 2)
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_list_names_every_benchmark() -> None:
+    shown = run("data", "list").stdout
+    assert all(name in shown for name in ("WN18RR", "YAGO3-10", "CoDEx-L", "World"))
+    assert "SHA-256" in run("data", "list", "umls").stdout
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    line = f"{sys.executable} -m trifact data describe World --json | head -n 1"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout == "{\n"
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,146 @@
+"""A checkpoint is there whole, is what was saved, and is refused if it is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from trifact.errors import RunError
+from trifact.run import checkpoint
+
+
+def tensors(value: float) -> checkpoint.Parts:
+    return {"factors": {"entity": torch.full((50, 4), value), "predicate": torch.zeros(2, 4)}}
+
+
+def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, "last", tensors(1.5), {"epoch": 3, "rate": 0.1})
+    parts, state = checkpoint.load(tmp_path, "last", "factors")
+    assert torch.equal(parts["factors"]["entity"], torch.full((50, 4), 1.5))
+    assert state == {"epoch": 3, "rate": 0.1}
+
+
+def test_only_files_that_a_manifest_names_stay(tmp_path: Path) -> None:
+    for value in (1.0, 2.0, 3.0):
+        checkpoint.save(tmp_path, "last", tensors(value), {})
+    checkpoint.save(tmp_path, "best", tensors(3.0), {})
+    assert len(list(tmp_path.glob("*.safetensors"))) == 1
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["best.json", "last.json"]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def only_file(folder: Path) -> Path:
+    (path,) = folder.glob("*.safetensors")
+    return path
+
+
+def test_a_cut_off_file_is_refused_by_name(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, "last", tensors(1.0), {})
+    path = only_file(tmp_path)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(RunError, match=f"{path.name}.*has changed"):
+        checkpoint.load(tmp_path, "last", "factors")
+
+
+def test_an_altered_file_is_refused_by_name(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, "last", tensors(1.0), {})
+    path = only_file(tmp_path)
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(RunError, match=f"{path.name}.*has changed"):
+        checkpoint.load(tmp_path, "last", "factors")
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, "last", tensors(1.0), {})
+    path = only_file(tmp_path)
+    path.unlink()
+    with pytest.raises(RunError, match=path.name):
+        checkpoint.load(tmp_path, "last", "factors")
+
+
+class Trap:
+    """A pickle that would make a file if anybody unpickled it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, "last", tensors(1.0), {})
+    path, trap = only_file(tmp_path), tmp_path / "sprung"
+    path.write_bytes(pickle.dumps(Trap(trap)))
+    manifest = json.loads((tmp_path / "last.json").read_text())
+    manifest["files"]["factors"]["sha256"] = checkpoint._sha256(path)
+    (tmp_path / "last.json").write_text(json.dumps(manifest))
+    with pytest.raises(RunError, match=path.name):
+        checkpoint.load(tmp_path, "last", "factors")
+    assert not trap.exists()
+
+
+def test_a_newer_format_is_refused_naming_both(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, "last", tensors(1.0), {})
+    manifest = json.loads((tmp_path / "last.json").read_text())
+    (tmp_path / "last.json").write_text(json.dumps({**manifest, "format": 7}))
+    with pytest.raises(RunError, match="format is 7, this trifact reads up to 1"):
+        checkpoint.load(tmp_path, "last", "factors")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "x"}', '{"format": 1}', "null"])
+def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "last.json").write_text(text)
+    with pytest.raises(RunError, match=r"last\.json"):
+        checkpoint.load(tmp_path, "last", "factors")
+
+
+def test_a_name_in_a_manifest_never_leads_out_of_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    checkpoint.save(folder, "last", tensors(1.0), {})
+    outside = tmp_path / only_file(folder).name
+    only_file(folder).replace(outside)
+    manifest = json.loads((folder / "last.json").read_text())
+    manifest["files"]["factors"]["name"] = f"../{outside.name}"
+    (folder / "last.json").write_text(json.dumps(manifest))
+    with pytest.raises(RunError):
+        checkpoint.load(folder, "last", "factors")
+
+
+SAVING = """
+import sys, torch
+from pathlib import Path
+from trifact.run import checkpoint
+folder, number = Path(sys.argv[1]), 0
+while True:
+    number += 1
+    table = torch.full((2000, 100), float(number))
+    checkpoint.save(folder, "last", {"factors": {"entity": table}}, {"number": number})
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.003, 0.007, 0.012, 0.02])
+def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path: Path, delay: float) -> None:
+    command = [sys.executable, "-c", SAVING, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "1\n"
+        time.sleep(delay)
+        child.send_signal(signal.SIGKILL)
+        printed = child.stdout.read().split()
+    parts, state = checkpoint.load(tmp_path, "last", "factors")
+    number = state["number"]
+    assert number >= int(printed[-1] if printed else 1)
+    assert bool((parts["factors"]["entity"] == number).all())

@@ -1,0 +1,302 @@
+"""A run ends with the best model, goes on bit by bit as if never stopped, and says what failed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+import trifact
+from trifact.errors import OutputError, RunError, TrainingError
+from trifact.graph.graph import Graph
+from trifact.run import training
+from trifact.run.history import Epoch
+from trifact.run.options import TrainConfig, resolved
+from trifact.run.run import Run
+
+QUICK = TrainConfig(rank=8, epochs=4, validate_every=2, batch=50, precision="float32")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """A small graph with structure: numbers, their successors and their parity."""
+    facts = [(f"n{i:02}", "next", f"n{(i + 1) % 60:02}") for i in range(60)]
+    facts += [(f"n{i:02}", "parity", ("even", "odd")[i % 2]) for i in range(60)]
+    facts += [(f"n{i:02}", "plus two", f"n{(i + 2) % 60:02}") for i in range(60)]
+    return trifact.load(facts, valid=0.1, test=0.1)
+
+
+def same(a: Run, b: Run, which: str = "last") -> bool:
+    left, right = a.factors(which), b.factors(which)
+    return left.keys() == right.keys() and all(torch.equal(left[k], right[k]) for k in left)
+
+
+def test_a_run_keeps_everything_that_made_it(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    assert [epoch.epoch for epoch in run.history] == [1, 2, 3, 4]
+    assert [epoch.mrr is not None for epoch in run.history] == [False, True, False, True]
+    assert run.config == QUICK.replace(reg=run.config.reg)
+    assert run.graph().content_hash == graph.content_hash
+    assert run.metrics["mrr"] == max(e.mrr for e in run.history if e.mrr is not None)
+    assert run.history[-1].loss < run.history[0].loss
+
+
+@pytest.mark.parametrize("model", ["cp", "distmult", "complex"])
+@pytest.mark.parametrize("setting", ["reciprocal", "standard"])
+def test_the_same_seed_gives_the_same_factors(
+    graph: Graph, tmp_path: Path, model: str, setting: str
+) -> None:
+    config = QUICK.replace(model=model, setting=setting)
+    one = training.train(graph, config, out=tmp_path / "one")
+    other = training.train(graph, config, out=tmp_path / "other")
+    different = training.train(graph, config.replace(seed=1), out=tmp_path / "different")
+    assert same(one, other)
+    assert not same(one, different)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "sgd"])
+@pytest.mark.parametrize("stop_after", [1, 5, 9])
+def test_a_run_that_was_stopped_goes_on_bit_by_bit(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optimizer: str, stop_after: int
+) -> None:
+    config = QUICK.replace(optimizer=optimizer, schedule="plateau", lr=0.05)
+    whole = training.train(graph, config, out=tmp_path / "whole")
+    steps, original = 0, training.Objective.step
+
+    def counted(self: training.Objective, *args: object) -> object:
+        nonlocal steps
+        steps += 1
+        if steps == stop_after:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return original(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training.Objective, "step", counted)
+    with pytest.raises(training.Interrupted, match="--resume"):
+        training.train(graph, config, out=tmp_path / "parts")
+    parts = training.resume(tmp_path / "parts")
+    assert same(whole, parts)
+    assert same(whole, parts, "best")
+    assert [e.loss for e in whole.history] == [e.loss for e in parts.history]
+    assert [e.mrr for e in whole.history] == [e.mrr for e in parts.history]
+
+
+def test_more_epochs_are_as_if_they_had_been_asked_for_at_once(
+    graph: Graph, tmp_path: Path
+) -> None:
+    whole = training.train(graph, QUICK, out=tmp_path / "whole")
+    training.train(graph, QUICK.replace(epochs=2), out=tmp_path / "parts")
+    assert same(whole, training.resume(tmp_path / "parts", epochs=4))
+
+
+def test_only_some_settings_may_change_on_the_way(graph: Graph, tmp_path: Path) -> None:
+    training.train(graph, QUICK, out=tmp_path / "run")
+    with pytest.raises(RunError, match="lr cannot change"):
+        training.resume(tmp_path / "run", lr=0.5)
+
+
+def test_training_stops_when_validation_no_longer_gets_better(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(
+        graph, QUICK.replace(epochs=300, validate_every=1, patience=3), out=tmp_path / "run"
+    )
+    measured = [e.mrr for e in run.history]
+    assert len(measured) < 300
+    assert len(measured) == run.best_epoch + 3
+    assert max(m for m in measured if m is not None) == run.metrics["mrr"]
+
+
+def test_the_best_factors_are_kept_not_the_last(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(
+        graph, QUICK.replace(epochs=300, validate_every=1, patience=3), out=tmp_path / "run"
+    )
+    again = training.train(
+        graph, QUICK.replace(epochs=run.best_epoch, validate_every=0), out=tmp_path / "again"
+    )
+    assert all(torch.equal(t, again.factors("last")[k]) for k, t in run.factors("best").items())
+
+
+def test_divergence_stops_with_advice_and_the_last_good_state(graph: Graph, tmp_path: Path) -> None:
+    config = QUICK.replace(optimizer="sgd", lr=1e6, validate_every=1)
+    with pytest.raises(TrainingError, match="lower --lr"):
+        training.train(graph, config, out=tmp_path / "run")
+
+
+def test_a_state_saved_before_diverging_stays_finite(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, original, steps = QUICK.replace(validate_every=1), training.Objective.step, 0
+
+    def poisoned(self: training.Objective, *args: object) -> object:
+        nonlocal steps
+        steps += 1
+        if steps > 10:
+            self.model.tables["entity"].fill_(torch.nan)
+        return original(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training.Objective, "step", poisoned)
+    with pytest.raises(TrainingError, match="the last good state is kept"):
+        training.train(graph, config, out=tmp_path / "run")
+    tables = Run(tmp_path / "run").factors("last")
+    assert all(bool(table.isfinite().all()) for table in tables.values())
+
+
+def test_a_folder_that_holds_something_is_not_used(graph: Graph, tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(OutputError, match="it is not empty"):
+        training.train(graph, QUICK, out=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
+
+
+def test_two_processes_cannot_train_one_run(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    training.train(graph, QUICK, out=path)
+    refused: list[str] = []
+
+    def try_again(epoch: Epoch) -> None:
+        try:
+            training.resume(path)
+        except RunError as error:
+            refused.append(str(error))
+
+    training.resume(path, epochs=5, on_epoch=try_again)
+    assert len(refused) == 1
+    assert "another process is training this run" in refused[0]
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="not the folder of a run"):
+        trifact.load_run(tmp_path)
+
+
+def test_refit_trains_on_all_facts_for_the_best_epochs(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    again = training.refit(run)
+    assert again.path == tmp_path / "run" / "refit"
+    assert len(again.history) == run.best_epoch
+    refitted = again.graph()
+    assert len(refitted.train) == sum(len(facts) for facts in graph.splits.values())
+    assert len(refitted.valid) == len(refitted.test) == 0
+
+
+def test_a_warm_start_takes_the_rows_of_names_that_both_know(graph: Graph, tmp_path: Path) -> None:
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    larger = trifact.load(
+        [(f"n{i:02}", "next", f"n{(i + 1) % 62:02}") for i in range(62)]
+        + [("n00", "brand new", "n61"), ("n61", "parity", "odd")],
+        valid=0.0,
+        test=0.0,
+    )
+    config = QUICK.replace(epochs=0)
+    new = training.train(larger, config, out=tmp_path / "new", warm_start=old.path)
+    cold = training.train(larger, config, out=tmp_path / "cold")
+    for kind, table in (("entities", "entity"), ("predicates", "predicate")):
+        ours, theirs = getattr(larger, kind), getattr(graph, kind)
+        sides = 2 if table == "predicate" else 1
+        for i, name in enumerate(ours):
+            j = theirs.find(name)
+            for side in range(sides):
+                row = new.factors()[table][i + side * len(ours)]
+                source = cold if j is None else old
+                k = i + side * len(ours) if j is None else j + side * len(theirs)
+                assert torch.equal(row, source.factors()[table][k])
+
+
+def test_a_warm_start_needs_the_same_kind_of_model(graph: Graph, tmp_path: Path) -> None:
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    with pytest.raises(RunError, match="its rank is 8, not 4"):
+        training.train(graph, QUICK.replace(rank=4), out=tmp_path / "new", warm_start=old.path)
+
+
+def test_the_rule_fills_in_what_was_left_open(graph: Graph) -> None:
+    filled = resolved(TrainConfig(), graph)
+    assert None not in (filled.rank, filled.reg, filled.batch)
+    assert resolved(TrainConfig(rank=3, reg=0.0, batch=7), graph) == TrainConfig(
+        rank=3, reg=0.0, batch=7
+    )
+
+
+def test_training_works_in_a_thread_where_signals_cannot_be_had(
+    graph: Graph, tmp_path: Path
+) -> None:
+    thread = threading.Thread(
+        target=training.train, args=(graph, QUICK), kwargs={"out": tmp_path / "run"}
+    )
+    thread.start()
+    thread.join()
+    assert len(Run(tmp_path / "run").history) == 4
+
+
+def test_a_graph_without_validation_keeps_the_last_epoch(tmp_path: Path) -> None:
+    graph = trifact.load([("a", "p", "b"), ("b", "q", "c")])
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    assert run.metrics == {"epoch": 4, "mrr": None}
+    assert same(run, run)
+
+
+def test_repeated_facts_count_as_often_as_they_are_there(tmp_path: Path) -> None:
+    facts = [("a", "p", "b")] * 9 + [("a", "p", "c"), ("b", "p", "c")]
+    graph = trifact.load(facts, valid=0.0, test=0.0)
+    config = QUICK.replace(regularizer="none", epochs=60, lr=0.3)
+    model = training.train(graph, config, out=tmp_path / "run").model()
+    scores = model.scores(torch.tensor([0]), torch.tensor([0]))
+    shares = torch.softmax(scores, 1)[0]
+    assert shares[1] == pytest.approx(0.9, abs=0.05)
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "trifact", "train", *words]
+
+
+def test_the_command_trains_stops_at_ctrl_c_and_goes_on(tmp_path: Path) -> None:
+    words = ("World", "--out", "run", "--rank", "16", "--epochs", "200", "--validate-every", "1")
+    with subprocess.Popen(
+        command(*words), cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stderr is not None
+        while "epoch" not in child.stderr.readline():
+            pass
+        child.send_signal(signal.SIGINT)
+        last = child.stderr.read().splitlines()[-1]
+    assert child.returncode == 130
+    assert "all is saved" in last
+    done = len(Run(tmp_path / "run").history)
+    resumed = subprocess.run(
+        command("--resume", "run", "--epochs", str(done + 1)),
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "validation MRR" in resumed.stdout
+    assert len(Run(tmp_path / "run").history) == done + 1
+
+
+def test_the_file_of_settings_is_overridden_by_options(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('model = "cp"\nrank = 4\nepochs = 1\n')
+    words = ("World", "--config", "s.toml", "--rank", "6", "--out", "run")
+    subprocess.run(command(*words), cwd=tmp_path, check=True, capture_output=True)
+    assert (Run(tmp_path / "run").config.model, Run(tmp_path / "run").config.rank) == ("cp", 6)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "give a graph to train on, or a run to --resume"),
+        (("World", "--model", "transe"), "model must be one of cp, distmult, complex"),
+        (("World", "--rank", "0"), "rank must be at least 1"),
+        (("World", "--config", "nowhere.toml"), "nowhere.toml: cannot be read"),
+        (("--resume", "."), "this is not the folder of a run"),
+    ],
+)
+def test_a_wrong_request_gets_one_sentence(
+    words: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        command(*words), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,65 @@
+"""The house stands: a file imports only from its own floor or from floors below."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "trifact"
+GROUND = {"errors", "config", "progress"}
+BELOW = {
+    "graph": GROUND,
+    "tensor": GROUND,
+    "run": GROUND | {"graph", "tensor"},
+    "answer": GROUND | {"graph", "tensor", "run"},
+    "serve": GROUND | {"graph", "tensor", "run", "answer"},
+    "cli": GROUND | {"graph", "tensor", "run", "answer", "serve", ""},
+    "": GROUND | {"graph", "run", "answer", "cli"},
+}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def floor_of(path: Path) -> str:
+    """The folder of a file, or its own name where it stands on the ground."""
+    parts = path.relative_to(SOURCE).parts
+    if len(parts) > 1:
+        return parts[0]
+    return "" if path.stem.startswith("__") else path.stem
+
+
+def imported_floors(tree: ast.AST) -> set[str]:
+    modules = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute here"
+            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+    ours = [module.split(".") for module in modules if module.split(".")[0] == "trifact"]
+    return {parts[1] if (len(parts) > 1 and (SOURCE / parts[1]).exists()) or
+            (len(parts) > 1 and (SOURCE / f"{parts[1]}.py").exists()) else ""
+            for parts in ours}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_file_imports_only_from_its_floor_or_below(path: Path) -> None:
+    floor = floor_of(path)
+    allowed = GROUND if floor in GROUND else BELOW[floor] | {floor}
+    assert imported_floors(ast.parse(path.read_text(encoding="utf-8"))) <= allowed
+
+
+def test_the_graph_floor_does_not_know_torch_and_the_tensor_floor_knows_no_files() -> None:
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        if floor_of(path) == "graph":
+            assert "import torch" not in text, path
+        if floor_of(path) == "tensor":
+            assert "import pathlib" not in text and "from pathlib" not in text, path
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_file_is_too_long_and_none_is_called_after_nothing(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 400
+    assert path.stem not in {"utils", "util", "common", "helpers", "manager", "misc"}
