@@ -1,0 +1,1 @@
+"""Programs that make files of this repository; `python -m scripts.world` needs the package."""
