@@ -15,6 +15,7 @@ import torch
 from trifact.durable import write_text
 from trifact.errors import RunError, TrainingError
 from trifact.graph.graph import Graph
+from trifact.graph.known import Ints
 from trifact.graph.queries import Batch as GraphBatch
 from trifact.graph.storage import open_graph, save_graph
 from trifact.progress import Progress, silent
@@ -88,7 +89,7 @@ def train(
     """Train a model on a graph; the run is in the folder `out` (by default a new one in runs/)."""
     if not len(graph.train):
         raise TrainingError(f"{graph.name}: there is no fact to train on")
-    config = _with_precision(resolved(config or TrainConfig(), graph), graph)
+    config = with_precision(resolved(config or TrainConfig(), graph), graph)
     name = f"{graph.name}-{config.model}-{config.rank}".replace("/", "-")
     path = new_folder(out or unused_folder(name))
     with locked(path):
@@ -205,7 +206,7 @@ class Training:
             if number < state.step:
                 continue
             start = time.perf_counter()
-            value = self.objective.step(self._tensors(batch), self.optimizer)
+            value = self.objective.step(self.tensors(batch), self.optimizer)
             state.loss += float(value.loss)
             state.penalty += float(value.penalty)
             state.seconds += time.perf_counter() - start
@@ -213,7 +214,7 @@ class Training:
             if not math.isfinite(state.loss + state.penalty):
                 raise self._diverged()
             done = min(state.step * config.batch, total)
-            self.progress(self._doing(), done, total)
+            self.progress(self._doing(done, total), done, total)
             if interrupt.asked:
                 self._stop()
 
@@ -221,7 +222,6 @@ class Training:
         """Its sums as means, its validation, and on to the next."""
         state, queries = self.state, int(self.queries.chunks(self.config.cap).sum())
         scale = self.objective.answers / self.queries.facts
-        flop = 6 * queries * self.model.entities * self.model.table("object").shape[1]
         due = self.config.validate_every and state.epoch % self.config.validate_every == 0
         due = due or (self.config.validate_every and state.epoch == self.config.epochs)
         epoch = Epoch(
@@ -231,7 +231,7 @@ class Training:
             rate=self.optimizer.rate,
             seconds=state.seconds,
             queries_per_second=queries / state.seconds,
-            matmul_share=flop / self.peak / state.seconds,
+            matmul_share=self._share(queries, state.seconds),
             mrr=self._validate() if due and self.asked is not None else None,
         )
         state.epoch, state.step = state.epoch + 1, 0
@@ -269,11 +269,22 @@ class Training:
             f"lower --lr (now {self.optimizer.rate:g})"
         )
 
-    def _doing(self) -> str:
-        mrr = f", MRR {self.state.best_mrr:.3f}" if self.state.best_mrr >= 0 else ""
-        done = self.state.step * self.objective.answers
-        loss = self.state.loss * self.objective.answers / done
-        return f"epoch {self.state.epoch}/{self.config.epochs}, loss {loss:.3f}{mrr}"
+    def _doing(self, done: int, total: int) -> str:
+        """What a progress bar shows: where training stands, how fast it is, how long it takes."""
+        state, epochs = self.state, self.config.epochs
+        mrr = f"  MRR {state.best_mrr:.3f}" if state.best_mrr >= 0 else ""
+        speed = done / state.seconds
+        left = ((epochs - state.epoch + 1) * total - done) / speed / 60
+        return (
+            f"epoch {state.epoch}/{epochs}  loss {state.loss / state.step:.3f}{mrr}  "
+            f"{speed:,.0f} queries/s  {self._share(done, state.seconds):.0%} of peak  "
+            f"{left:,.0f} min left"
+        )
+
+    def _share(self, queries: int, seconds: float) -> float:
+        """The time of the bare products at the machine's peak, as a share of the time taken."""
+        flop = 6 * queries * self.model.entities * self.model.table("object").shape[1]
+        return flop / self.peak / seconds
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -305,15 +316,21 @@ class Training:
             work=Workspace(budget=config.budget_mb * 2**20, dtype=self._dtype),
         )
 
-    def _tensors(self, batch: GraphBatch) -> Batch:
-        arrays = (batch.entities, batch.predicates, batch.rows, batch.answers)
-        ids = [torch.from_numpy(array).to(self.device) for array in arrays]
-        if (batch.multiplicities == 1).all():
-            return Batch(*ids)
-        return Batch(*ids, torch.from_numpy(batch.multiplicities).to(self.device))
+    def tensors(self, batch: GraphBatch) -> Batch:
+        def here(array: Ints) -> torch.Tensor:
+            return torch.from_numpy(array).to(self.device)
+
+        once = (batch.multiplicities == 1).all()
+        return Batch(
+            here(batch.entities),
+            here(batch.predicates),
+            here(batch.rows),
+            here(batch.answers),
+            weights=None if once else here(batch.multiplicities),
+        )
 
 
-def _with_precision(config: TrainConfig, graph: Graph) -> TrainConfig:
+def with_precision(config: TrainConfig, graph: Graph) -> TrainConfig:
     """The settings with the precision that pays here; a run keeps it wherever it goes on."""
     if config.precision != "auto":
         return config

@@ -1,0 +1,68 @@
+"""The settings of an evaluation: what is ranked, among what, and what is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trifact.config import Config, setting
+from trifact.errors import ConfigError
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True)
+class EvaluateConfig(Config):
+    """How a run is evaluated; all of it is recorded with the result."""
+
+    split: str = setting("test", "which facts", choices=SPLITS)
+    graph: str = setting("", "facts of another graph, matched by name: a name, a file or a folder")
+    filter: tuple[str, ...] = setting(
+        SPLITS, "splits whose facts, but the one asked for, are left out of the candidates"
+    )
+    raw: bool = setting(False, "also rank among all candidates, with nothing left out")
+    type_constrained: bool = setting(
+        False, "candidates are the subjects or objects that train has with the predicate"
+    )
+    types: str = setting(
+        "", "file of entity TAB type; candidates share a type with those that train has"
+    )
+    k: tuple[int, ...] = setting((1, 3, 10), "the k of Hits@k")
+    bootstrap: int = setting(1000, "resamples of the 95 % intervals (0: none)", low=0)
+    seed: int = setting(0, "seed of the resamples", low=0)
+    double: bool = setting(False, "score in float64")
+    checkpoint: str = setting("best", "which factors", choices=("best", "last"))
+    budget_mb: int = setting(256, "memory for scores, in MB", low=1)
+    label: str = setting("", "name of the result's folder; made from the settings if not given")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unknown = [split for split in self.filter if split not in SPLITS]
+        if unknown or not self.filter:
+            named = ", ".join(unknown) or "none"
+            raise ConfigError(f"filter takes some of {', '.join(SPLITS)}, not {named}")
+        if self.type_constrained and self.types:
+            raise ConfigError("type_constrained and types exclude each other; give one of them")
+        if not self.k or min(self.k) < 1:
+            raise ConfigError("k must be whole numbers from 1 on")
+        if self.label in (".", "..") or "/" in self.label or "\\" in self.label:
+            raise ConfigError(f"label must be the name of a folder, not {self.label!r}")
+
+    @property
+    def candidates(self) -> str:
+        """What the candidates are: all, type-constrained or types."""
+        if self.type_constrained:
+            return "type-constrained"
+        return "types" if self.types else "all"
+
+    def folder(self, source: str = "") -> str:
+        """The label, or the split and whatever is not as usual; `source` is another graph."""
+        filtered = "" if set(self.filter) == set(SPLITS) else f"filter-{'-'.join(self.filter)}"
+        parts = [
+            self.split,
+            f"of-{source}".replace("/", "-") if source else "",
+            "" if self.candidates == "all" else self.candidates,
+            filtered,
+            "float64" if self.double else "",
+            "" if self.checkpoint == "best" else self.checkpoint,
+        ]
+        return self.label or "-".join(filter(None, parts))

@@ -1,0 +1,112 @@
+"""One step of training: queries, loss, gradients, regularizer, optimizer.
+
+The objective is a mean. Reciprocal setting: over the 2|S| examples (a fact or its reciprocal),
+each with a loss and a regularizer term. Standard setting: over the |S| facts, two fiber losses
+and *one* regularizer term each; a fact is met once on either side, so each meeting counts half
+of the term. A step sums over the answers of a batch and is divided by the number of examples
+that a batch has on average, a constant: the actual number would weigh facts by their company.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from trifact.tensor.batches import Batch, Targets
+from trifact.tensor.gradients import Found, Gradient
+from trifact.tensor.losses import log_loss
+from trifact.tensor.models import Model
+from trifact.tensor.optimizers import Optimizer
+from trifact.tensor.regularizers import Regularizer
+from trifact.tensor.trilinear import Role, Towards
+from trifact.tensor.workspace import Workspace
+
+
+class Value(NamedTuple):
+    """The objective of a step; its mean over an epoch is that over the examples."""
+
+    loss: Tensor
+    penalty: Tensor
+
+
+@dataclass
+class Objective:
+    """What training makes smaller: the mean loss of the facts plus the regularizer.
+
+    `answers` is the expected number of answers of a batch, multiplicities counted; `frequencies`
+    are needed only by a regularizer over whole tables.
+    """
+
+    model: Model
+    regularizer: Regularizer
+    answers: float
+    reciprocal: bool = True
+    frequencies: dict[Role, Tensor] = field(default_factory=dict)
+    work: Workspace = field(default_factory=Workspace)
+
+    def step(self, batch: Batch, optimizer: Optimizer) -> Value:
+        """Moves the tables against the gradient of a batch, in place."""
+        value, gradients = self.gradients(batch)
+        for name, gradient in gradients.items():
+            optimizer.update(name, self.model.tables[name], gradient)
+        return value
+
+    def gradients(self, batch: Batch) -> tuple[Value, dict[str, Gradient]]:
+        """The objective of a batch and its gradient for every table that it touches.
+
+        Gradients of whole tables live in the workspace, until the next call.
+        """
+        found = Found(self.model.tables, self.work)
+        parts = batch.parts(self.model.predicates)
+        losses = [self._part(part, found, towards=towards) for towards, part in parts]
+        penalty = self._penalty(found)
+        return Value(torch.stack(losses).sum(), penalty), found.joined()
+
+    def _part(self, batch: Batch, found: Found, *, towards: Towards) -> Tensor:
+        """The loss of the queries of one direction."""
+        model, origin, target = self.model, self.model.source(towards), self.model.roles[towards]
+        entity = model.tables[origin].index_select(0, batch.entities)  # (B, D)
+        predicate = model.tables["predicate"].index_select(0, batch.predicates)  # (B, D)
+        queries = model.query(entity, predicate, towards=towards)
+        targets = Targets.of(batch, like=queries, scale=self._per_answer)
+        result = log_loss(
+            queries, model.tables[target], targets, work=self.work, into=found.whole(target)
+        )
+        back = model.adjoint(result.d_queries, entity, predicate, towards=towards)
+        found.add(origin, batch.entities, back[0])
+        found.add("predicate", batch.predicates, back[1])
+        found.touch(origin, batch.entities, targets.mass)
+        found.touch("predicate", batch.predicates, targets.mass)
+        found.touch(target, targets.answers, targets.weights)
+        return result.value(targets)
+
+    def _penalty(self, found: Found) -> Tensor:
+        """The regularizer of the rows that the batch touched, or of whole tables."""
+        terms = [self.model.tables["predicate"].new_zeros(())]
+        if self.regularizer.by_rows:
+            terms += [self._rows_penalty(*touched, found) for touched in found.touched()]
+        elif self.regularizer.by_tables:
+            terms += [self._table_penalty(role, found) for role in self.model.roles]
+        return torch.stack(terms).sum()
+
+    def _rows_penalty(self, name: str, ids: Tensor, counts: Tensor, found: Found) -> Tensor:
+        rows = self.model.tables[name].index_select(0, ids)
+        share = counts if self.reciprocal else counts / 2
+        value, gradient = self.regularizer.rows(name, rows, share, field=self.model.field)
+        found.add(name, ids, gradient)
+        return value
+
+    def _table_penalty(self, role: Role, found: Found) -> Tensor:
+        table, into = self.model.table(role), found.whole(self.model.roles[role])
+        weights = table.new_ones(len(table))
+        if self.regularizer.weighting == "frequency":
+            weights = self.frequencies[role].to(table)
+        return self.regularizer.add_table(role, table, weights, field=self.model.field, into=into)
+
+    @property
+    def _per_answer(self) -> float:
+        """What an answer weighs; in the standard setting a fact is met as two answers."""
+        return (1 if self.reciprocal else 2) / self.answers

@@ -1,0 +1,117 @@
+"""The full multiclass log-loss over all candidates, with its gradients, in few passes.
+
+For queries Q (B, D), candidates C (N, D) and answers Y (B, N; sparse, weighted) with n = Y 1:
+
+    loss = sum_b n_b logZ_b - Q_b . (Y C)_b,   logZ_b = log sum_k exp(Q_b . C_k)
+    dQ   = diag(n) S C - Y C,                  S = softmax(Q C^T)
+    dC   = S^T diag(n) Q - Y^T Q
+
+which is the loss of Lacroix, Usunier and Obozinski (2018), summed over the facts of the batch: a
+query with many answers costs one row of logits, targets are never dense and only small matrices
+are scaled. The B x N matrix is made in blocks of queries, in one buffer that fits the budget;
+its passes are three products, one softmax in place and two maxima.
+
+**A range of candidates.** Where several processes hold rows of C each, a block has two phases:
+softmax over a range gives the range's own logZ; `Workspace.join` makes the logZ of all of it;
+then the range gives its rows of dC and its part of dQ, scaled by exp(own - joint), on the small
+matrices again. With one process the range is everything and the phases are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from trifact.tensor.batches import Targets
+from trifact.tensor.workspace import Workspace, row_blocks
+
+
+class LogLoss(NamedTuple):
+    """What `log_loss` finds besides dC."""
+
+    log_z: Tensor  # (B,)
+    answers: Tensor  # (B,), the scores of the answers: Q_b . (Y C)_b, over a range its part of it
+    d_queries: Tensor  # (B, D), over a range its part of it
+
+    def value(self, targets: Targets) -> Tensor:
+        """The loss, summed over the queries."""
+        return (targets.mass * self.log_z - self.answers).sum()
+
+
+def log_loss(
+    queries: Tensor, candidates: Tensor, targets: Targets, *, work: Workspace, into: Tensor
+) -> LogLoss:
+    """The loss of a batch, past autograd; adds dC to `into` (N, D)."""
+    gathered = targets.gather(candidates)
+    d_queries, log_z = torch.empty_like(queries), torch.empty_like(targets.mass)
+    table = work.cast(candidates)
+    for block in work.blocks(len(queries), table):
+        asked = queries[block]
+        shares, own = softmax(asked, table, work=work)
+        log_z[block] = work.join(own)
+        factor = (own - log_z[block]).exp_().mul_(targets.mass[block]).unsqueeze(1)
+        torch.mul(torch.mm(shares, table), factor, out=d_queries[block])
+        _accumulate(into, shares.T, (asked * factor).to(table.dtype))
+    ids, scattered = targets.scatter(queries)
+    into.index_add_(0, ids, scattered, alpha=-1)
+    answers = torch.linalg.vecdot(queries, gathered)
+    return LogLoss(log_z, answers, d_queries.sub_(gathered))
+
+
+def softmax(queries: Tensor, candidates: Tensor, *, work: Workspace) -> tuple[Tensor, Tensor]:
+    """Phase one: the shares of these candidates (b, N), in the buffer, and their logZ (b,).
+
+    The largest share of a row is exp(largest logit - logZ), which gives logZ at any size of the
+    logits and without a sum. The padding of a row is -inf, so its shares are zero.
+    """
+    n = len(candidates)
+    buffer = work.logits(len(queries), candidates)
+    torch.mm(queries.to(candidates.dtype), candidates.T, out=buffer[:, :n])
+    buffer[:, n:] = -torch.inf
+    largest = buffer.amax(1).to(queries.dtype)
+    torch.softmax(buffer, 1, out=buffer)
+    return buffer[:, :n], largest.sub_(buffer.amax(1).to(queries.dtype).log_())
+
+
+def _accumulate(into: Tensor, left: Tensor, right: Tensor) -> None:
+    """into += left right, added in the type of `into` though the product may be rounded."""
+    if right.dtype == into.dtype:
+        into.addmm_(left, right)
+        return
+    for piece in row_blocks(into):
+        into[piece] += torch.mm(left[piece], right)
+
+
+class LogLossFunction(torch.autograd.Function):
+    """`log_loss` as one differentiable number; its gradients are made on the way forward."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401
+        queries: Tensor,
+        candidates: Tensor,
+        targets: Targets,
+        work: Workspace,
+    ) -> Tensor:
+        d_candidates = torch.zeros_like(candidates)
+        found = log_loss(queries, candidates, targets, work=work, into=d_candidates)
+        ctx.save_for_backward(found.d_queries, d_candidates)
+        return found.value(targets)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:  # noqa: ANN401
+        d_queries, d_candidates = ctx.saved_tensors
+        return grad * d_queries, grad * d_candidates, None, None
+
+
+def differentiable_log_loss(
+    queries: Tensor, candidates: Tensor, targets: Targets, *, work: Workspace
+) -> Tensor:
+    """The loss of a batch as a scalar of autograd, for models that differentiate themselves."""
+    apply: Callable[..., Tensor] = LogLossFunction.apply
+    return apply(queries, candidates, targets, work)

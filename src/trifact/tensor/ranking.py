@@ -1,0 +1,230 @@
+"""Ranks of answers among the candidates, filtered and raw, in bounded memory.
+
+The rank of an answer counts the candidates that stand before it: those with a larger score
+(optimistic), or with a larger or equal one (pessimistic), plus one for itself. Known answers of
+the query other than the one asked for do not count; they are taken out of the *counts*, and no
+score is touched. All scores of a query, the answer's too, come from one product.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from trifact.errors import TrifactError
+from trifact.progress import Progress, silent
+from trifact.tensor.models import Model
+from trifact.tensor.workspace import Workspace
+
+AT_ONCE = 2**22  # bytes of scores that are compared at a time: they stay in a cache
+PAIR = 64  # bytes that a pair of an answer and a known answer takes while it is counted
+EXACT = 2**24  # up to so many ones a sum in float32 is exact
+
+
+class Ranks(NamedTuple):
+    """One rank an answer, 1 the best; where no scores are tied the two are equal."""
+
+    optimistic: Tensor  # (A,) int64
+    pessimistic: Tensor  # (A,) int64
+
+    @property
+    def realistic(self) -> Tensor:
+        """The mean of the two, float64: the expected rank if ties are broken at random."""
+        return (self.optimistic + self.pessimistic).double() / 2
+
+    def mrr(self) -> float:
+        """The mean reciprocal of the realistic ranks."""
+        return float(self.realistic.reciprocal().mean())
+
+
+class Allowed(NamedTuple):
+    """The candidates of each predicate, where not every entity is one."""
+
+    offsets: Tensor  # (2P + 1,), by reciprocal id
+    entities: Tensor  # those of predicate q are entities[offsets[q]:offsets[q + 1]]
+
+    def mask(self, predicates: Tensor, entities: int) -> Tensor:
+        """Whether an entity is a candidate of a predicate: (k,) -> (k, N) bool."""
+        first = self.offsets[predicates]
+        owner, place = _spread(first, self.offsets[predicates + 1] - first)
+        mask = torch.zeros(len(predicates), entities, dtype=torch.bool, device=first.device)
+        mask[owner, self.entities[place]] = True
+        return mask
+
+
+class Asked(NamedTuple):
+    """B distinct queries, A answers to rank and K known answers to leave out (none: raw ranks).
+
+    An answer that is to be ranked is always a candidate, also where `allowed` lacks it.
+    """
+
+    entities: Tensor  # (B,)
+    predicates: Tensor  # (B,), reciprocal ids; in their order, blocks are of one side
+    rows: Tensor  # (A,) ascending: the query of each answer
+    answers: Tensor  # (A,)
+    known_rows: Tensor  # (K,) ascending: the query of each known answer
+    known: Tensor  # (K,), distinct within a query
+    allowed: Allowed | None = None
+
+
+def ranks(
+    model: Model,
+    asked: Asked,
+    *,
+    budget: int = 64 * 2**20,
+    double: bool = False,
+    progress: Progress = silent,
+) -> Ranks:
+    """The ranks of all answers, the known ones left out."""
+    return filtered_and_raw(model, asked, budget=budget, double=double, progress=progress)[0]
+
+
+def filtered_and_raw(
+    model: Model,
+    asked: Asked,
+    *,
+    budget: int = 64 * 2**20,
+    double: bool = False,
+    progress: Progress = silent,
+) -> tuple[Ranks, Ranks]:
+    """The ranks of all answers without the known ones and among all, from the same products.
+
+    Half of `budget` bytes hold the scores of distinct queries (of one at least), the rest is for
+    counting: which candidates are allowed, pairs with known answers, a piece that fits a cache.
+    `double` scores in float64, with a copy of the tables.
+    """
+    if not len(asked.answers):
+        return Ranks(asked.answers, asked.answers), Ranks(asked.answers, asked.answers)
+    model = _in_double(model) if double else model
+    work, found = Workspace(budget // 2), list[_Counts]()
+    for block in work.blocks(len(asked.entities), model.table("object")):
+        progress("ranking", block.start, len(asked.entities))
+        scored = _Scored.of(model, asked, block, work)
+        found.append(scored.counts(work, pairs=budget // 4 // PAIR))
+    larger, as_large, known_larger, known_as_large = (
+        torch.cat(counts) for counts in zip(*found, strict=True)
+    )
+    raw = Ranks(larger + 1, as_large + 1)
+    return Ranks(raw.optimistic - known_larger, raw.pessimistic - known_as_large), raw
+
+
+class _Counts(NamedTuple):
+    """For each answer the candidates before it, and the known answers among them: (a,) int64."""
+
+    larger: Tensor
+    as_large: Tensor
+    """A larger or equal score; the answer itself is not counted."""
+    known_larger: Tensor
+    known_as_large: Tensor
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """The scores of a block of queries, and what is asked about them."""
+
+    scores: Tensor  # (b, N)
+    rows: Tensor  # (a,), from the start of the block
+    answers: Tensor  # (a,)
+    target: Tensor  # (a,): their scores, from the same product as those of their rivals
+    known_rows: Tensor  # (k,)
+    known: Tensor  # (k,)
+    mask: Tensor | None  # (p, N): the candidates of the predicates of the block
+    kinds: Tensor  # (b,): the row of `mask` of each query
+
+    @classmethod
+    def of(cls, model: Model, asked: Asked, block: slice, work: Workspace) -> _Scored:
+        entities, predicates = asked.entities[block], asked.predicates[block]
+        buffer = work.logits(len(entities), model.table("object"))[:, : model.entities]
+        scores = model.scores(entities, predicates, out=buffer)
+        if scores.amax().isnan():
+            raise TrifactError("a score of this model is not a number; its training has diverged")
+        rows, answers = _within(asked.rows, asked.answers, block)
+        mask, kinds = None, predicates
+        if asked.allowed is not None:
+            distinct, kinds = torch.unique(predicates, return_inverse=True)
+            mask = asked.allowed.mask(distinct, model.entities)
+        known = _within(asked.known_rows, asked.known, block)
+        return cls(scores, rows, answers, scores[rows, answers], *known, mask, kinds)
+
+    def counts(self, work: Workspace, *, pairs: int) -> _Counts:
+        """Piece by piece: over all candidates first, then over the known answers."""
+        size = max(1, AT_ONCE // (self.scores.shape[1] * self.scores.itemsize))
+        starts = range(0, max(1, len(self.rows)), size)
+        pieces = (slice(start, start + size) for start in starts)
+        dense = [self._count(piece, work) for piece in pieces]
+        first = torch.searchsorted(self.known_rows, self.rows)
+        sizes = torch.searchsorted(self.known_rows, self.rows, right=True) - first
+        sparse = [self._count_known(p, first[p], sizes[p]) for p in _pieces(sizes, pairs)]
+        joined = [*zip(*dense, strict=True), *zip(*sparse, strict=True)]
+        return _Counts(*(torch.cat(counts) for counts in joined))
+
+    def _count(self, piece: slice, work: Workspace) -> tuple[Tensor, Tensor]:
+        """Candidates with a larger, and with a larger or equal score than some answers."""
+        rows, bar = self.rows[piece], self.target[piece].unsqueeze(1)  # (a,), (a, 1)
+        width, like = self.scores.shape[1], self.scores
+        rivals = torch.index_select(
+            self.scores, 0, rows, out=work.array("rivals", len(rows), width, like=like)
+        )
+        if width > EXACT:
+            like = like.new_empty(0, dtype=torch.float64)
+        marks = work.array("marks", len(rows), width, like=like)  # ones and zeros: sums are fast
+        mask = None if self.mask is None else self.mask.index_select(0, self.kinds[rows])
+        larger = _total(torch.gt(rivals, bar, out=marks), mask)
+        as_large = _total(torch.ge(rivals, bar, out=marks), mask)
+        return larger, as_large - self._allows(rows, self.answers[piece])
+
+    def _count_known(self, piece: slice, first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+        """The same among the known answers of each query."""
+        rows, answers, target = self.rows[piece], self.answers[piece], self.target[piece]
+        owner, place = _spread(first, sizes)
+        rival, row = self.known[place], rows[owner]
+        score, bar = self.scores[row, rival], target[owner]
+        counted = self._allows(row, rival).bool()
+        larger = owner[(score > bar) & counted]
+        as_large = owner[(score >= bar) & (rival != answers[owner]) & counted]
+        return larger.bincount(minlength=len(rows)), as_large.bincount(minlength=len(rows))
+
+    def _allows(self, rows: Tensor, entities: Tensor) -> Tensor:
+        """One where an entity is a candidate of a query, else zero: int64."""
+        if self.mask is None:
+            return torch.ones_like(rows)
+        return self.mask[self.kinds[rows], entities].long()
+
+
+def _total(marks: Tensor, mask: Tensor | None) -> Tensor:
+    return (marks if mask is None else marks.mul_(mask)).sum(1).long()
+
+
+def _in_double(model: Model) -> Model:
+    twin = copy.copy(model)
+    twin.tables = {name: table.double() for name, table in model.tables.items()}
+    return twin
+
+
+def _within(rows: Tensor, ids: Tensor, block: slice) -> tuple[Tensor, Tensor]:
+    """The entries whose row lies in the block, rows counted from its start."""
+    edges = rows.new_tensor([block.start, block.stop])
+    first, last = torch.searchsorted(rows, edges).tolist()
+    return rows[first:last] - block.start, ids[first:last]
+
+
+def _pieces(sizes: Tensor, most: int) -> Iterator[slice]:
+    """Slices of items whose sizes add up to about `most`: never to more than that and one item."""
+    turns = sizes.cumsum(0) // max(1, most)
+    lengths = torch.unique_consecutive(turns, return_counts=True)[1].tolist() or [0]
+    stop = 0
+    for length in lengths:
+        start, stop = stop, stop + length
+        yield slice(start, stop)
+
+
+def _spread(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """All places first[i] .. first[i] + sizes[i] - 1, and the i that each is of: two flat (n,)."""
+    owner = torch.arange(len(first), device=first.device).repeat_interleave(sizes)
+    within = torch.arange(len(owner), device=first.device) - (sizes.cumsum(0) - sizes)[owner]
+    return owner, first[owner] + within
