@@ -7,6 +7,9 @@ BIN := .venv/bin
 
 demo: .venv/ready
 	$(BIN)/trifact data describe World
+	$(BIN)/trifact train World --epochs 12 --out runs/demo-$$(date +%s)
+	$(BIN)/trifact evaluate "$$(ls -td runs/demo-* | head -n 1)"
+	$(BIN)/trifact report "$$(ls -td runs/demo-* | head -n 1)"
 
 test: .venv/ready-dev
 	$(BIN)/python -m pytest
@@ -23,6 +26,8 @@ docs: .venv/ready-dev
 
 bench: .venv/ready-dev
 	$(BIN)/python benchmarks/reading.py --quick
+	$(BIN)/python benchmarks/training.py --quick
+	$(BIN)/python benchmarks/evaluation.py --quick
 
 # The lock says what is installed; the second file adds what only developing needs.
 .venv/ready: requirements.lock pyproject.toml

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     from trifact.errors import TrifactError as TrifactError
     from trifact.graph.graph import Graph as Graph
     from trifact.graph.options import LoadConfig as LoadConfig
+    from trifact.run.evaluation import Evaluation as Evaluation
     from trifact.run.options import TrainConfig as TrainConfig
+    from trifact.run.protocol import EvaluateConfig as EvaluateConfig
     from trifact.run.run import Run as Run
 
 _ROOMS = {
     "Config": "trifact.config",
+    "EvaluateConfig": "trifact.run.protocol",
+    "Evaluation": "trifact.run.evaluation",
     "Graph": "trifact.graph.graph",
     "LoadConfig": "trifact.graph.options",
     "Run": "trifact.run.run",
@@ -35,11 +39,14 @@ _ROOMS = {
 }
 __all__ = [
     "Config",
+    "EvaluateConfig",
+    "Evaluation",
     "Graph",
     "LoadConfig",
     "Run",
     "TrainConfig",
     "TrifactError",
+    "evaluate",
     "load",
     "load_run",
     "train",
@@ -64,6 +71,14 @@ def train(graph: Graph, *, out: str | os.PathLike[str] | None = None, **settings
 
     folder = None if out is None else Path(out)
     return train_model(graph, TrainConfig.from_values(settings), out=folder)
+
+
+def evaluate(run: Run, **settings: Any) -> Evaluation:  # noqa: ANN401
+    """Rank the test facts of a run, or others; `settings` are the fields of `EvaluateConfig`."""
+    from trifact.run.evaluation import evaluate as evaluate_run
+    from trifact.run.protocol import EvaluateConfig
+
+    return evaluate_run(run, EvaluateConfig.from_values(settings))
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

@@ -61,7 +61,8 @@ def test_splitting_keeps_every_fact_and_every_name_in_train(
 
 def many_facts(count: int) -> Ints:
     random = np.random.default_rng(0)
-    return distinct(random.integers(0, 2000, (count, 3)) % [2000, 5, 2000])
+    ids = random.integers(0, 2000, (count, 3)) % np.array([2000, 5, 2000])
+    return distinct(ids)
 
 
 def test_a_split_holds_out_the_shares_asked_for() -> None:

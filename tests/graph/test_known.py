@@ -61,7 +61,7 @@ def test_a_fact_is_known_from_both_sides(facts: Ints, asked: Ints) -> None:
 
 def test_the_index_is_linear_in_the_facts() -> None:
     random = np.random.default_rng(0)
-    facts = random.integers(0, 1000, (5000, 3)) % [1000, 7, 1000]
+    facts = random.integers(0, 1000, (5000, 3)) % np.array([1000, 7, 1000])
     known = KnownAnswers.of(facts, predicates=7)
     size = known.questions.nbytes + known.offsets.nbytes + known.answers.nbytes
     assert size <= 3 * 2 * facts.nbytes / 3 + 8

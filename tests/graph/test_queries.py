@@ -40,7 +40,8 @@ def test_every_fact_is_met_as_often_as_it_is_there(
 
 def some_queries() -> Queries:
     random = np.random.default_rng(0)
-    return Queries.of(random.integers(0, 50, (500, 3)) % [50, 3, 10], predicates=3)
+    facts = random.integers(0, 50, (500, 3)) % np.array([50, 3, 10])
+    return Queries.of(facts, predicates=3)
 
 
 def test_without_a_cap_no_query_is_met_twice() -> None:

@@ -19,6 +19,7 @@ from trifact.run import training
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
+from trifact.tensor.descent import Objective
 
 QUICK = TrainConfig(rank=8, epochs=4, validate_every=2, batch=50, precision="float32")
 
@@ -67,16 +68,16 @@ def test_a_run_that_was_stopped_goes_on_bit_by_bit(
 ) -> None:
     config = QUICK.replace(optimizer=optimizer, schedule="plateau", lr=0.05)
     whole = training.train(graph, config, out=tmp_path / "whole")
-    steps, original = 0, training.Objective.step
+    steps, original = 0, Objective.step
 
-    def counted(self: training.Objective, *args: object) -> object:
+    def counted(self: Objective, *args: object) -> object:
         nonlocal steps
         steps += 1
         if steps == stop_after:
             os.kill(os.getpid(), signal.SIGTERM)
         return original(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(training.Objective, "step", counted)
+    monkeypatch.setattr(Objective, "step", counted)
     with pytest.raises(training.Interrupted, match="--resume"):
         training.train(graph, config, out=tmp_path / "parts")
     parts = training.resume(tmp_path / "parts")
@@ -129,16 +130,16 @@ def test_divergence_stops_with_advice_and_the_last_good_state(graph: Graph, tmp_
 def test_a_state_saved_before_diverging_stays_finite(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config, original, steps = QUICK.replace(validate_every=1), training.Objective.step, 0
+    config, original, steps = QUICK.replace(validate_every=1), Objective.step, 0
 
-    def poisoned(self: training.Objective, *args: object) -> object:
+    def poisoned(self: Objective, *args: object) -> object:
         nonlocal steps
         steps += 1
         if steps > 10:
             self.model.tables["entity"].fill_(torch.nan)
         return original(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(training.Objective, "step", poisoned)
+    monkeypatch.setattr(Objective, "step", poisoned)
     with pytest.raises(TrainingError, match="the last good state is kept"):
         training.train(graph, config, out=tmp_path / "run")
     tables = Run(tmp_path / "run").factors("last")

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from trifact.errors import TrifactError
+from trifact.tensor import ranking
 from trifact.tensor.models import MODELS, Model
-from trifact.tensor.ranking import Asked, Ranks, ranks
+from trifact.tensor.ranking import Allowed, Asked, Ranks, filtered_and_raw, ranks
 
 N, P = 19, 3
 
@@ -38,8 +39,11 @@ def slow_ranks(model: Model, asked: Asked) -> list[tuple[int, int]]:
     found = []
     for row, answer in zip(asked.rows.tolist(), asked.answers.tolist(), strict=True):
         scores = model.scores(asked.entities[row : row + 1], asked.predicates[row : row + 1])[0]
-        known = set(asked.known[asked.known_rows == row].tolist())
-        rivals = [float(scores[k]) for k in range(N) if k != answer and k not in known]
+        left_out = {answer, *asked.known[asked.known_rows == row].tolist()}
+        if asked.allowed is not None:
+            mask = asked.allowed.mask(asked.predicates[row : row + 1], N)[0]
+            left_out |= set((~mask).nonzero()[:, 0].tolist())
+        rivals = [float(scores[k]) for k in range(N) if k not in left_out]
         target = float(scores[answer])
         larger, equal = sum(s > target for s in rivals), sum(s == target for s in rivals)
         found.append((1 + larger, 1 + larger + equal))
@@ -96,3 +100,89 @@ def test_a_score_that_is_not_a_number_is_an_error() -> None:
 def test_nothing_asked_is_nothing_found() -> None:
     none: Tensor = torch.empty(0, dtype=torch.int64)
     assert pairs(ranks(model_with_ties("cp"), Asked(none, none, none, none, none, none))) == []
+
+
+def some_allowed() -> Allowed:
+    """A third of the entities for each predicate, none for one of them, all for another."""
+    mask = torch.rand(2 * P, N, generator=torch.Generator().manual_seed(13)) < 0.33
+    mask[1], mask[4] = False, True
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), mask.sum(1).cumsum(0)])
+    return Allowed(offsets, mask.nonzero()[:, 1])
+
+
+@pytest.mark.parametrize("budget", [1, 3 * 8 * N, 2**20])
+@pytest.mark.parametrize("name", MODELS)
+def test_ranks_among_allowed_candidates_are_those_of_the_slow_twin(name: str, budget: int) -> None:
+    model, asked = model_with_ties(name), questions()._replace(allowed=some_allowed())
+    filtered, unfiltered = filtered_and_raw(model, asked, budget=budget)
+    assert pairs(filtered) == slow_ranks(model, asked)
+    assert pairs(unfiltered) == slow_ranks(model, raw(asked))
+
+
+def test_an_answer_that_is_no_candidate_is_ranked_among_those_that_are() -> None:
+    model = MODELS["distmult"](4, 1, rank=1)
+    model.tables["predicate"].fill_(1.0)
+    model.tables["entity"] = torch.tensor([[1.0], [2.0], [3.0], [2.0]])
+    zero, none = torch.tensor([0]), torch.empty(0, dtype=torch.int64)
+    asked = Asked(zero, zero, zero, torch.tensor([3]), none, none)
+    assert pairs(ranks(model, asked)) == [(2, 3)]
+    without = asked._replace(allowed=Allowed(torch.tensor([0, 2]), torch.tensor([0, 1])))
+    assert pairs(ranks(model, without)) == [(1, 2)]
+
+
+@pytest.mark.parametrize("rows", [P, 2 * P])
+def test_whole_factors_and_float64_rank_alike_in_blocks_of_any_size(rows: int) -> None:
+    whole, real = model_with_ties("complex", rows=rows), MODELS["complex"](N, rows, rank=8, scale=1)
+    for model, double in ((whole, False), (real, True)):
+        found = [
+            pairs(ranks(model, questions(), budget=budget, double=double))
+            for budget in (1, *(b * N * 16 for b in range(1, 16)), 2**20)
+        ]
+        assert all(one == found[0] for one in found)
+
+
+def test_in_float32_the_size_of_a_block_changes_a_handful_of_ranks_at_most() -> None:
+    size, queries = 3000, 400
+    model = MODELS["complex"](size, 2, rank=40, scale=1.0)
+    ids, none = torch.arange(queries), torch.empty(0, dtype=torch.int64)
+    asked = Asked(ids, ids % 2, ids, ids + 7, none, none)
+    exact = ranks(model, asked, double=True).optimistic
+    for budget in (1, 2**17, 2**20, 2**25):
+        found = ranks(model, asked, budget=budget).optimistic
+        assert int((found != exact).sum()) <= 4  # of 400, among 3,000 candidates each
+        assert int((found - exact).abs().max()) <= 1
+
+
+def test_a_scorer_that_knows_the_answers_ranks_them_first() -> None:
+    """One-hot entities and a permutation as CP: X[i, 0, k] is one for k = i + 1, else zero."""
+    model = MODELS["cp"](N, 2, rank=N)
+    model.tables["subject"] = torch.eye(N)
+    model.tables["object"] = torch.eye(N).roll(1, 0)
+    model.tables["predicate"] = torch.ones(2, N)
+    ids, none = torch.arange(N), torch.empty(0, dtype=torch.int64)
+    asked = Asked(ids, 0 * ids, ids, (ids + 1) % N, none, none)
+    assert pairs(ranks(model, asked)) == [(1, 1)] * N
+    wrong = ranks(model, asked._replace(answers=(ids + 2) % N))
+    assert pairs(wrong) == [(2, N)] * N
+
+
+def test_a_constant_scorer_has_all_ranks_between_the_first_and_the_last() -> None:
+    model, asked = MODELS["complex"](N, 2 * P, rank=2, scale=0.0), questions()
+    found = ranks(model, raw(asked))
+    assert set(pairs(found)) == {(1, N)}
+    assert set(found.realistic.tolist()) == {(N + 1) / 2}
+
+
+def test_counts_that_float32_could_not_hold_are_made_in_float64(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, asked = model_with_ties("cp"), questions()
+    monkeypatch.setattr(ranking, "EXACT", 1)
+    assert pairs(ranks(model, asked)) == slow_ranks(model, asked)
+
+
+def test_progress_is_told_how_many_queries_are_done() -> None:
+    said: list[tuple[str, int, int]] = []
+    budget = 2 * 5 * 32 * 4  # five queries a block
+    ranks(model_with_ties("cp"), questions(), budget=budget, progress=lambda *a: said.append(a))
+    assert said == [("ranking", 0, 14), ("ranking", 5, 14), ("ranking", 10, 14)]

@@ -8,6 +8,8 @@ import typer
 
 import trifact
 from trifact.cli import data
+from trifact.cli.evaluate import classify, compare, evaluate
+from trifact.cli.report import report
 from trifact.cli.train import train
 from trifact.errors import TrifactError
 
@@ -20,6 +22,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(train)
+app.command()(evaluate)
+app.command()(compare)
+app.command()(classify)
+app.command()(report)
 app.add_typer(data.app, name="data")
 
 

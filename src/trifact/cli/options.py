@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from trifact.config import Config, doc
+from trifact.errors import ConfigError
 
 Command = Callable[..., None]
 
@@ -45,10 +46,19 @@ def _given(config: type[Config], arguments: dict[str, Any]) -> dict[str, Any]:
     values = {field.name: arguments.pop(field.name) for field in dataclasses.fields(config)}
     hints = typing.get_type_hints(config)
     return {
-        name: tuple(map(str.strip, value.split(","))) if _is_tuple(hints[name]) else value
+        name: _items(name, value, hints[name]) if _is_tuple(hints[name]) else value
         for name, value in values.items()
         if value is not None
     }
+
+
+def _items(name: str, text: str, hint: object) -> tuple[Any, ...]:
+    """The items of a list between commas, each of the type that the field's items have."""
+    kind = typing.get_args(hint)[0]
+    try:
+        return tuple(kind(item.strip()) for item in text.split(","))
+    except ValueError:
+        raise ConfigError(f"{name} must be {kind.__name__} between commas, not {text!r}") from None
 
 
 def _parameter(config: type[Config], field: dataclasses.Field[Any]) -> inspect.Parameter:
@@ -71,4 +81,6 @@ def _is_tuple(hint: object) -> bool:
 
 
 def _shown(default: object) -> str:
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
     return str(default).lower() if isinstance(default, bool) else str(default)

@@ -4,46 +4,63 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
+import zlib
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from trifact.durable import replacing
+from trifact.errors import InputError, OutputError
 from trifact.graph.benchmarks import cache_folder
 from trifact.graph.facttable import SPLITS
 from trifact.graph.layouts import Layout
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import Reading
-from trifact.graph.sources import Source
+from trifact.graph.sources import Source, readable
 from trifact.graph.vocabulary import Vocabulary
 
-VERSION = 1
+VERSION = 2
 MOST_BYTES = 4_000_000_000
-NOT_ABOUT_READING = ("labels", "valid", "test", "seed", "memory_mb", "max_expanded_gb", "cache")
+LEAST_BYTES = 1_000_000
+NOT_ABOUT_READING = (
+    "labels",
+    "valid",
+    "test",
+    "split_seed",
+    "memory_mb",
+    "max_expanded_gb",
+    "cache",
+)
+DAMAGE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
-def key_of(layout: Layout, config: LoadConfig) -> str:
-    """The hash of all that decides what is read: the files' content and names, the settings."""
-    digest = hashlib.sha256(f"{VERSION} {layout.kind}".encode())
+def key_of(layout: Layout, config: LoadConfig, *, benchmark: str = "") -> str:
+    """The hash of all that decides what is read: the files' content and names, the settings.
+
+    A `benchmark` has entries of its own: only those come from files that were checked. Empty, if
+    caching is off, there is nowhere to keep anything, or the files are small.
+    """
+    if not config.cache or _folder() is None or _size(layout) < LEAST_BYTES:
+        return ""
     settings = {k: v for k, v in vars(config).items() if k not in NOT_ABOUT_READING}
-    digest.update(repr(sorted(settings.items())).encode())
-    for path in layout.files:
-        digest.update(f"{path.name} {Source.at(path, cap=0).digest()}".encode())
-    return digest.hexdigest()
+    files = [(os.fsencode(path.name), Source.at(path, cap=0).digest()) for path in layout.files]
+    parts = VERSION, layout.kind, benchmark, sorted(settings.items()), list(layout.facts), files
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def load(key: str) -> Reading | None:
     """What was kept under the key; None if nothing was, or it cannot be read any more."""
     path = _path(key)
     try:
-        with np.load(path, allow_pickle=False) as kept:
-            entities = Vocabulary(kept["entity_text"], kept["entity_ends"])
-            predicates = Vocabulary(kept["predicate_text"], kept["predicate_ends"])
-            splits = {split: kept[split].astype(np.int64) for split in SPLITS}
-            notes = tuple(str(note) for note in kept["notes"])
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            reading = _unpacked(kept)
         os.utime(path)
-    except (OSError, ValueError, KeyError, EOFError):
+    except DAMAGE:
         return None
-    return Reading(entities, predicates, splits, notes)
+    return reading
 
 
 def keep(key: str, reading: Reading) -> None:
@@ -51,25 +68,54 @@ def keep(key: str, reading: Reading) -> None:
 
     A disk that is full or read-only is no reason to fail: the graph is there all the same.
     """
-    path, part = _path(key), _path(f"{key}.{os.getpid()}")
-    arrays = {split: facts.astype(np.int32) for split, facts in reading.splits.items()}
+    with suppress(OutputError, OSError):
+        with replacing(_path(key)) as part, part.open("wb") as file:
+            np.savez(file, allow_pickle=False, **_packed(reading))
+        _forget_beyond(MOST_BYTES)
+
+
+def _packed(reading: Reading) -> dict[str, Any]:
+    arrays: dict[str, Any] = {s: facts.astype(np.int32) for s, facts in reading.splits.items()}
     for kind, names in (("entity", reading.entities), ("predicate", reading.predicates)):
         arrays |= {f"{kind}_text": names.text, f"{kind}_ends": names.ends}
+    return arrays | {"notes": np.array(reading.notes)}
+
+
+def _unpacked(kept: Any) -> Reading:  # noqa: ANN401 - numpy's archive
+    """What was packed; a ValueError if it does not fit together."""
+    entities = Vocabulary(kept["entity_text"], kept["entity_ends"])
+    predicates = Vocabulary(kept["predicate_text"], kept["predicate_ends"])
+    splits = {split: kept[split].astype(np.int64) for split in SPLITS}
+    sizes = [len(entities), len(predicates), len(entities)]
+    for facts in splits.values():
+        if facts.shape[1:] != (3,) or (facts.max(axis=0, initial=-1) >= sizes).any():
+            raise ValueError("ids without names")
+    return Reading(entities, predicates, splits, tuple(str(note) for note in kept["notes"]))
+
+
+def _folder() -> Path | None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(part, allow_pickle=False, notes=np.array(reading.notes), **arrays)  # type: ignore[arg-type]
-        part.replace(path)
-        _forget_beyond(MOST_BYTES)
-    except OSError:
-        part.unlink(missing_ok=True)
+        return cache_folder() / "graphs"
+    except InputError:  # no home: then nothing is kept
+        return None
 
 
 def _path(key: str) -> Path:
-    return cache_folder() / "graphs" / f"{key}.npz"
+    folder = _folder()
+    assert folder is not None, "there is a key only where there is a folder"
+    return folder / f"{key}.npz"
+
+
+def _size(layout: Layout) -> int:
+    sizes = []
+    for path in layout.files:
+        with readable(path):
+            sizes.append(path.stat().st_size)
+    return sum(sizes)
 
 
 def _forget_beyond(most: int) -> None:
-    kept = sorted((cache_folder() / "graphs").glob("*.npz"), key=lambda p: -p.stat().st_mtime)
+    kept = sorted(_path("").parent.glob("*.npz"), key=lambda path: -path.stat().st_mtime)
     sizes = np.cumsum([path.stat().st_size for path in kept])
     for path, size in zip(kept, sizes, strict=True):
         if size > most:

@@ -1,4 +1,4 @@
-"""Parquet files, and tables of pandas, polars and Arrow: columns of names or ids, by DuckDB."""
+"""Parquet files and tables of pandas, polars or Arrow: text columns or ids, by DuckDB."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from pathlib import Path
 import duckdb
 
 from trifact.errors import InputError
-from trifact.graph.delimited import HEADERS
-from trifact.graph.facttable import FactTable
+from trifact.graph.delimited import known_header
+from trifact.graph.facttable import FactTable, first_line, quoted
 from trifact.graph.options import LoadConfig
-from trifact.graph.sources import BadLines
+from trifact.graph.sources import LONGEST_LINE, BadLines, one_line
 
 INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in
             ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}  # fmt: skip
+BAD = " or ".join(
+    f"{key} is null or {key} = '' or contains({key}, chr(0)) or strlen({key}) > {LONGEST_LINE}"
+    for key in "spo"
+)
 
 
 def read_parquet(
@@ -21,7 +25,11 @@ def read_parquet(
 ) -> tuple[int, BadLines]:
     """Add the facts of a Parquet file; `shown` is what errors call it."""
     bad = BadLines(shown, config.skip_bad_lines)
-    return _read(f"read_parquet('{table.link(path)}')", split, config, table=table, bad=bad), bad
+    try:
+        source = f"read_parquet({quoted(table.link(path))})"
+        return _read(source, split, config, table=table, bad=bad), bad
+    except duckdb.Error as error:
+        raise InputError(f"this is not Parquet ({first_line(error)})", path=shown) from None
 
 
 def read_table(
@@ -29,57 +37,59 @@ def read_table(
 ) -> tuple[int, BadLines]:
     """Add the facts of a pandas, polars or Arrow table."""
     bad = BadLines(Path(f"{type(frame).__module__.split('.')[0]} table"), config.skip_bad_lines)
-    with table.registered(frame) as name:
-        return _read(name, split, config, table=table, bad=bad), bad
-
-
-def _read(relation: str, split: str, config: LoadConfig, *, table: FactTable, bad: BadLines) -> int:
     try:
-        described = table.query(f"describe select * from {relation}")
-        types = {str(row[0]): str(row[1]) for row in described}
-        columns = [_text(name, types[name], bad.path) for name in _columns(types, config, bad.path)]
-        names = ", ".join(f"{column} as {key}" for column, key in zip(columns, "spo", strict=True))
-        rows = f"select {names} from {relation}"
-        empty = " or ".join(
-            f"({key} is null or {key} = '' or contains({key}, chr(0)))" for key in "spo"
-        )
-        if table.query(f"select 1 from ({rows}) where {empty} limit 1"):
-            _report_empty(rows, empty, table=table, bad=bad)
-        return table.add_query(split, f"select s, p, o from ({rows}) where not ({empty})")
+        # copied first: some tables, such as Arrow's readers, can be read only once
+        with table.registered(frame) as name, table.keeping_order():
+            table.query(f"create temp table copied as from {name}")
+        return _read("copied", split, config, table=table, bad=bad), bad
     except duckdb.Error as error:
-        first_line = str(error).splitlines()[0]
-        raise InputError(
-            f"cannot be read as Parquet or a table ({first_line})", path=bad.path
-        ) from None
+        why = first_line(error)
+        raise InputError(f"this table cannot be read ({why})", path=bad.path) from None
+
+
+def _read(source: str, split: str, config: LoadConfig, *, table: FactTable, bad: BadLines) -> int:
+    described = table.query(f"describe select * from {source}")
+    types = {str(row[0]): str(row[1]) for row in described}
+    columns = [_text(name, types[name], bad.path) for name in _columns(types, config, bad.path)]
+    names = ", ".join(f"{column} as {key}" for column, key in zip(columns, "spo", strict=True))
+    rows = f"select {names} from {source}"
+    if table.query(f"select 1 from ({rows}) where {BAD} limit 1"):
+        _report_bad(rows, table=table, bad=bad)
+    return table.add_query(split, f"select s, p, o from ({rows}) where not ({BAD})")
 
 
 def _columns(types: dict[str, str], config: LoadConfig, path: Path) -> list[str]:
     """The three columns asked for, known by name, or all there are."""
-    there, wanted = list(types), config.columns
-    if wanted and all(name.isdecimal() for name in wanted):
-        wanted = tuple(there[int(n) - 1] for n in wanted if 0 < int(n) <= len(there))
-    lower = {name.lower(): name for name in there}
-    known = next((header for header in HEADERS if set(header) <= set(lower)), None)
-    found = list(wanted) if config.columns else [lower[k] for k in known] if known else there
-    if len(found) == 3 and set(found) <= set(there):
+    there, numbers = list(types), config.column_numbers
+    known = known_header(there)
+    if numbers:
+        found = [there[n] for n in numbers if 0 <= n < len(there)]
+    elif config.columns:
+        found = [name for name in config.columns if name in types]
+    elif known:
+        found = [next(name for name in there if name.strip().lower() == key) for key in known]
+    else:
+        found = there
+    if len(found) == 3:
         return found
+    wanted = f"columns {one_line(', '.join(config.columns))}" if config.columns else "3 columns"
     hint = "choose three with --columns"
-    raise InputError(f"expected 3 columns, found {', '.join(there)[:200]}; {hint}", path=path)
+    raise InputError(f"expected {wanted}, found {', '.join(there)[:200]!r}; {hint}", path=path)
 
 
 def _text(name: str, kind: str, path: Path) -> str:
-    quoted = '"' + name.replace('"', '""') + '"'
-    if kind in INTEGERS or kind == "VARCHAR" or kind.startswith("ENUM"):
-        return f"cast({quoted} as varchar)"
-    problem = f"column {name} is {kind}, not text or whole numbers"
+    column = '"' + name.replace('"', '""') + '"'
+    if kind in INTEGERS or kind in ("VARCHAR", '"NULL"') or kind.startswith("ENUM"):
+        return f"cast({column} as varchar)"
+    problem = f"column {name!r:.80} is {one_line(kind[:80])}, not text or whole numbers"
     raise InputError(f"{problem}; choose other columns with --columns", path=path)
 
 
-def _report_empty(rows: str, empty: str, *, table: FactTable, bad: BadLines) -> None:
-    """Name the first rows that lack a name; the count of all, where they are skipped."""
+def _report_bad(rows: str, *, table: FactTable, bad: BadLines) -> None:
+    """Name the first rows that lack a name, and count all of them."""
     numbered = f"select row_number() over () as n, * from ({rows})"
-    table.query("set preserve_insertion_order = true")
-    found = table.query(f"select n from ({numbered}) where {empty} order by n")
-    table.query("set preserve_insertion_order = false")
-    for (number,) in found:
-        bad.report(int(str(number)), "a name of this row is null, empty or holds a NUL")
+    with table.keeping_order():
+        first = table.query(f"select n from ({numbered}) where {BAD} order by n limit 5")
+    for (number,) in first:
+        bad.report(int(str(number)), "a name of this row is null, empty, too long or holds a NUL")
+    bad.count = int(str(table.query(f"select count(*) from ({rows}) where {BAD}")[0][0]))

@@ -1,34 +1,19 @@
-"""TSV and CSV: read exactly in Python, or by DuckDB where both must agree.
+"""TSV and CSV, line by line: the definition of what such a file says.
 
-The definition is `rows`, line by line. A first pass over the bytes shows whether a file is
-*plain*: no quote of CSV, no odd line end, every line of one width, nothing to refuse. Such a file
-means the same to DuckDB, which reads it several times faster; any other goes through `rows`.
+Most files are also read faster, see `plain.py`; both must agree.
 """
 
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
-import duckdb
-
-from trifact.errors import ConfigError, InputError
-from trifact.graph.facttable import FactTable, Row
+from trifact.errors import InputError
+from trifact.graph.facttable import Row
 from trifact.graph.options import LoadConfig
-from trifact.graph.sources import (
-    BOM,
-    LONGEST_LINE,
-    BadLines,
-    Source,
-    line_blocks,
-    longest_line_within_bounds,
-    text_lines,
-)
-from trifact.progress import Progress
+from trifact.graph.sources import LONGEST_LINE, BadLines, Source, one_line, text_lines, without_end
 
 HEADERS = (
     ("subject", "predicate", "object"),
@@ -37,6 +22,8 @@ HEADERS = (
     ("h", "r", "t"),
     ("source", "relation", "target"),
 )
+ROLES = ("subject", "predicate", "object")
+Check = Callable[[Row], str]
 
 
 @dataclass(frozen=True)
@@ -50,14 +37,25 @@ class Shape:
     header: bool
 
     @property
+    def kind(self) -> str:
+        """TSV or CSV, for people."""
+        if not self.quoted:
+            return "TSV"
+        return "CSV" if self.separator == "," else f"CSV with {self.separator!r}"
+
+    @property
     def said(self) -> str:
-        """What was chosen, for people."""
-        kind = "CSV" if self.quoted else "TSV"
-        parts = [kind if self.separator in ",\t" else f"{kind} with {self.separator!r}"]
-        parts += ["line 1 is a header"] if self.header else []
-        if (self.columns, self.width) != ((0, 1, 2), 3):
-            parts.append("columns " + ", ".join(str(c + 1) for c in self.columns))
-        return ", ".join(parts)
+        """What else was chosen, for people; empty for three columns without a header."""
+        columns = ", ".join(str(column + 1) for column in self.columns)
+        usual = (self.columns, self.width) == ((0, 1, 2), 3)
+        header = ", line 1 is a header" if self.header else ""
+        return header + ("" if usual else f", columns {columns}")
+
+
+def known_header(cells: list[str]) -> tuple[str, ...] | None:
+    """The names of subject, predicate and object, if the cells hold a set that we know."""
+    names = {cell.strip().lower() for cell in cells}
+    return next((header for header in HEADERS if set(header) <= names), None)
 
 
 def records(stream: BinaryIO, config: LoadConfig, bad: BadLines) -> Iterator[tuple[int, list[str]]]:
@@ -70,83 +68,99 @@ def records(stream: BinaryIO, config: LoadConfig, bad: BadLines) -> Iterator[tup
     if config.comment:
         lines = ((n, line) for n, line in lines if not line.startswith(config.comment))
     if config.format == "tsv":
-        ended = ((n, line.removesuffix("\n").removesuffix("\r")) for n, line in lines)
-        yield from ((number, line.split("\t")) for number, line in ended if line)
-    else:
-        yield from _csv_records(lines, config.delimiter, bad)
+        ended = ((n, without_end(line)) for n, line in lines)
+        return ((number, line.split("\t")) for number, line in ended if line)
+    return _csv_records(_Feed(lines), config.delimiter, bad)
 
 
-def _csv_records(
-    lines: Iterator[tuple[int, str]], delimiter: str, bad: BadLines
-) -> Iterator[tuple[int, list[str]]]:
-    last = first = 0
+@dataclass
+class _Feed(Iterator[str]):
+    """Lines for the reader of CSV: remembers where a record began, and bounds its length."""
 
-    def feed() -> Iterator[str]:
-        nonlocal last, first
-        for last, line in lines:
-            first = first or last
-            yield line
+    lines: Iterator[tuple[int, str]]
+    first: int = 0
+    last: int = 0
+    size: int = field(default=0)
 
-    csv.field_size_limit(LONGEST_LINE)
-    reader = csv.reader(feed(), delimiter=delimiter, strict=True)
+    def __next__(self) -> str:
+        self.last, line = next(self.lines)
+        self.first = self.first or self.last
+        self.size += len(line)
+        if self.size > LONGEST_LINE + 2:
+            raise csv.Error(f"a record is longer than {LONGEST_LINE:,} characters")
+        return line
+
+    def begin(self) -> None:
+        """From the next line on it is another record."""
+        self.first = self.size = 0
+
+
+def _csv_records(feed: _Feed, delimiter: str, bad: BadLines) -> Iterator[tuple[int, list[str]]]:
+    if csv.field_size_limit() < LONGEST_LINE:
+        csv.field_size_limit(LONGEST_LINE)
+    reader = csv.reader(feed, delimiter=delimiter, strict=True)
     while True:
-        first = 0
+        feed.begin()
         try:
             record = next(reader, None)
         except csv.Error as error:
-            bad.report(first or last, f"this is not CSV ({error}); mend it or say --format tsv")
+            bad.report(feed.first or feed.last, f"this is not CSV ({error}); is a quote left open?")
             continue
         if record is None:
             return
         if record:
-            yield first, record
+            yield feed.first, record
 
 
 def shape_of(source: Source, config: LoadConfig) -> Shape:
     """What the first record and the options say about the columns."""
-    if len(config.delimiter) != 1 or config.delimiter in '"\r\n':
-        raise ConfigError(f"delimiter must be one character, not {config.delimiter!r}")
-    if len(config.columns) not in (0, 3):
-        raise ConfigError(f"columns must be three, not {len(config.columns)}")
-    bad = BadLines(source.path, skip=True)
+    bad = BadLines(source.path, config.skip_bad_lines)
     with source.open() as stream:
         number, first = next(records(stream, config, bad), (1, []))
     if not first:
-        bad.skip = config.skip_bad_lines
-        with source.open() as stream:  # again, to raise what is wrong with the first line, if any
-            next(records(stream, config, bad), None)
-        raise InputError("there is no fact in it", path=source.path)
-    quoted = config.format == "csv"
-    separator = config.delimiter if quoted else "\t"
-    columns, header = _columns(first, config, place=(source.path, number))
-    width = len(first) if config.columns or header else 3
-    return Shape(separator, quoted, width, columns, header)
+        problem = "; ".join(filter(None, ["there is no fact in it", bad.said]))
+        raise InputError(problem, path=source.path)
+    known = known_header(first)
+    header = known is not None if config.header == "auto" else config.header == "yes"
+    try:
+        columns = _columns(first, known if header else None, config)
+    except ValueError as error:
+        raise InputError(str(error), path=source.path, line=number) from None
+    is_csv, chosen = config.format == "csv", bool(config.columns or (header and known))
+    return Shape(
+        separator=config.delimiter if is_csv else "\t",
+        quoted=is_csv,
+        width=len(first) if chosen else 3,
+        columns=columns or (0, 1, 2),
+        header=header or (bool(config.columns) and not config.column_numbers),
+    )
 
 
 def _columns(
-    first: list[str], config: LoadConfig, *, place: tuple[Path, int]
-) -> tuple[tuple[int, int, int], bool]:
-    names = [cell.strip().lower() for cell in first]
-    known = next((h for h in HEADERS if set(h) <= set(names)), None)
-    header = known is not None if config.header == "auto" else config.header == "yes"
-    wanted = config.columns
-    if not wanted:
-        if header and known:
-            return _three([names.index(name) for name in known]), True
-        if len(first) != 3 and not config.skip_bad_lines:
-            raise _width_error(len(first), 3, place)
-        return (0, 1, 2), header
-    if all(name.isdecimal() for name in wanted):
-        chosen = [int(name) - 1 for name in wanted]
-        if max(chosen) >= len(first) or min(chosen) < 0:
-            problem = f"there is no column {max(wanted, key=int)}: line 1 has {len(first)} columns"
-            raise InputError(problem, path=place[0], line=place[1])
-        return _three(chosen), header
-    if config.header == "no" or not set(wanted) <= set(first):
-        missing = ", ".join(name for name in wanted if name not in first) or ", ".join(wanted)
-        problem = f"line 1 does not name the column {missing}; it has {', '.join(first)[:200]}"
-        raise InputError(problem, path=place[0], line=place[1])
-    return _three([first.index(name) for name in wanted]), True
+    first: list[str], known: tuple[str, ...] | None, config: LoadConfig
+) -> tuple[int, int, int] | None:
+    """Which columns are the fact, if any are chosen; a ValueError says what is wrong with them."""
+    if config.column_numbers:
+        for number in config.column_numbers:
+            if not 0 <= number < len(first):
+                raise ValueError(f"there is no column {number + 1}: this line has {len(first)}")
+        return _three(config.column_numbers)
+    if config.columns:
+        return _named(config.columns, [] if config.header == "no" else first)
+    if known:
+        return _named(known, [cell.strip().lower() for cell in first])
+    if len(first) != 3 and not config.skip_bad_lines:
+        raise ValueError(_width_problem(len(first), 3))
+    return None
+
+
+def _named(wanted: tuple[str, ...], names: list[str]) -> tuple[int, int, int]:
+    for name in wanted:
+        if names.count(name) != 1:
+            times = "twice" if name in names else "nowhere"
+            there = f": {', '.join(names)[:200]!r}" if names else ", for there is none"
+            raise ValueError(f"the header names the column {one_line(name[:80])} {times}{there}")
+    return _three([names.index(name) for name in wanted])
 
 
 def _three(columns: list[int]) -> tuple[int, int, int]:
@@ -154,121 +168,30 @@ def _three(columns: list[int]) -> tuple[int, int, int]:
     return subject, predicate, obj
 
 
-def _width_error(found: int, expected: int, place: tuple[Path, int]) -> InputError:
-    return InputError(_width_problem(found, expected), path=place[0], line=place[1])
-
-
 def _width_problem(found: int, expected: int) -> str:
-    hint = "" if found < expected else "; choose three with --columns"
+    hint = "; choose three with --columns" if found > expected else ""
     hint = "; another separator? see --format and --delimiter" if found == 1 else hint
     return f"expected {expected} columns, found {found}{hint}"
 
 
-def rows(source: Source, shape: Shape, config: LoadConfig, bad: BadLines) -> Iterator[Row]:
+def rows(
+    source: Source, shape: Shape, config: LoadConfig, bad: BadLines, check: Check | None = None
+) -> Iterator[Row]:
     """The facts of a file, each line checked: the definition of what it says."""
     a, b, c = shape.columns
     with source.open() as stream:
-        for place, (number, record) in enumerate(records(stream, config, bad)):
-            if place == 0 and shape.header:
-                continue
+        found = records(stream, config, bad)
+        if shape.header:
+            next(found)
+        for number, record in found:
             if len(record) != shape.width:
                 bad.report(number, _width_problem(len(record), shape.width))
                 continue
             fact = record[a], record[b], record[c]
-            if all(fact):
-                yield fact
-            else:
-                which = ("subject", "predicate", "object")[fact.index("")]
+            if not all(fact):
+                which = ROLES[fact.index("")]
                 bad.report(number, f"the {which} is empty; every fact needs three names")
-
-
-def read(
-    source: Source, split: str, config: LoadConfig, *, table: FactTable, progress: Progress
-) -> tuple[int, str, BadLines]:
-    """Add a file's facts to the table: how many, what was chosen, and its bad lines."""
-    shape, bad = shape_of(source, config), BadLines(source.path, config.skip_bad_lines)
-    added = _read_plain(source, split, shape=shape, table=table, progress=progress, config=config)
-    if added is None:
-        facts = rows(source, shape, config, bad)
-        added = table.add_rows(split, facts)
-    return added, shape.said, bad
-
-
-def _read_plain(
-    source: Source,
-    split: str,
-    *,
-    shape: Shape,
-    config: LoadConfig,
-    table: FactTable,
-    progress: Progress,
-) -> int | None:
-    """By DuckDB, if the file is plain and DuckDB finds in it what we counted; else None."""
-    copy = table.folder / f"{split}.text" if source.compression else None
-    lines = None if config.comment else _lines_if_plain(source, shape, copy, progress)
-    if lines is None:
-        return None
-    path = str(copy) if copy else table.link(source.path)
-    try:
-        added = table.add_query(split, _select(path, shape))
-    except duckdb.InvalidInputException:
-        added = None  # a line is not as wide as the others: `rows` finds and names it
-    if copy:
-        copy.unlink()
-    if added != lines - shape.header:
-        table.drop(split)
-        return None
-    return added
-
-
-def _select(path: str, shape: Shape) -> str:
-    names = [f"c{i}" for i in range(shape.width)]
-    columns = ", ".join(f"'{name}': 'varchar'" for name in names)
-    separator = shape.separator.replace("'", "''")
-    chosen = ", ".join(names[i] for i in shape.columns)
-    return (
-        f"select {chosen} from read_csv('{path}', delim = '{separator}', quote = '', escape = '', "
-        f"auto_detect = false, header = false, skip = {int(shape.header)}, "
-        f"columns = {{{columns}}}, force_not_null = [{', '.join(map(repr, names))}], "
-        f"compression = 'none', max_line_size = {2 * LONGEST_LINE}, strict_mode = true)"
-    )
-
-
-def _lines_if_plain(
-    source: Source, shape: Shape, copy: Path | None, progress: Progress
-) -> int | None:
-    """How many lines the file has if all are plain, else None; expands it into `copy`."""
-    size, done, lines = source.path.stat().st_size, 0, 0
-    with source.open() as stream, copy.open("wb") if copy else io.BytesIO() as out:
-        for block in line_blocks(stream):
-            if not _is_plain(block, shape):
-                return None
-            if copy:
-                out.write(block)
-            lines, done = lines + block.count(b"\n"), done + len(block)
-            progress(f"checking {source.path.name}", done, 0 if source.compression else size)
-    return lines
-
-
-def _is_plain(block: bytes, shape: Shape) -> bool:
-    """Whether every line of the block has the right width, full columns and an ordinary end."""
-    lines, sep = block.count(b"\n"), shape.separator.encode()
-    odd = [BOM, b"\0", b"\r", sep + sep, b"\n" + sep, sep + b"\n", b"\n\n"]
-    odd += [b'"'] if shape.quoted else []
-    return (
-        block.count(sep) == (shape.width - 1) * lines
-        and not any(sign in block for sign in odd)
-        and not block.startswith((sep, b"\n"))
-        and longest_line_within_bounds(block)
-        and _is_utf8(block)
-    )
-
-
-def _is_utf8(block: bytes) -> bool:
-    if block.isascii():
-        return True
-    try:
-        block.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+            elif check and (problem := check(fact)):
+                bad.report(number, problem)
+            else:
+                yield fact

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,8 +13,9 @@ from typing import Self
 import duckdb
 import numpy as np
 
-from trifact.errors import InputError
+from trifact.errors import InputError, OutputError
 from trifact.graph.known import Ints, in_order
+from trifact.graph.sources import one_line
 from trifact.graph.vocabulary import Vocabulary
 
 Row = tuple[str, str, str]
@@ -23,20 +23,43 @@ SPLITS = ("train", "valid", "test")
 ROWS_AT_ONCE = 50_000
 
 
+@contextmanager
+def disk() -> Iterator[None]:
+    """Temporary files that cannot be written, as an OutputError."""
+    try:
+        yield
+    except OSError as error:
+        why = f"temporary files cannot be written ({error.strerror or error})"
+        raise OutputError(f"{why}; free some space, or set TMPDIR to a folder with more") from None
+
+
+def quoted(text: object) -> str:
+    """A text constant of SQL."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
 class FactTable:
     """A table of facts by name, filled by queries or by rows, within bounded memory."""
 
     def __init__(self, *, memory_mb: int, disk_gb: float) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="trifact-"))
+        with disk():  # an object, not a path: it removes itself, however this ends
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="trifact-", ignore_cleanup_errors=True
+            )
+        self.folder = Path(self._folder.name)
+        self._links, self._filled = itertools.count(), set[str]()
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": f"{memory_mb}MB",
             "temp_directory": str(self.folder / "spill"),
             "max_temp_directory_size": f"{max(disk_gb, 1):.0f}GB",
             "preserve_insertion_order": False,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
         }
         self._base = duckdb.connect(config=settings)
-        self._base.execute("create table facts (split tinyint, s varchar, p varchar, o varchar)")
-        self._base.execute("create table declared (kind varchar, name varchar)")
+        self.query("set enable_progress_bar = false")
+        self.query("create table facts (split tinyint, s varchar, p varchar, o varchar)")
+        self.query("create table declared (kind varchar, name varchar)")
 
     def __enter__(self) -> Self:
         return self
@@ -48,17 +71,19 @@ class FactTable:
         trace: TracebackType | None,
     ) -> None:
         self._base.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._folder.cleanup()
 
-    def link(self, path: Path) -> str:
+    def link(self, path: Path) -> Path:
         """A path to the same file that holds nothing DuckDB would take for a pattern."""
-        link = self.folder / f"link{len(list(self.folder.glob('link*')))}"
-        link.symlink_to(path.resolve())
-        return str(link)
+        link = self.folder / f"link{next(self._links)}"
+        with disk():
+            link.symlink_to(path.absolute())
+        return link
 
     def query(self, sql: str) -> list[tuple[object, ...]]:
-        """The rows of a query; DuckDB's own errors go through."""
-        return self._base.execute(sql).fetchall()
+        """The rows of a query; DuckDB's own errors go through, but for a lack of memory."""
+        with _interruptible():
+            return self._base.execute(sql).fetchall()
 
     @contextmanager
     def registered(self, columns: object) -> Iterator[str]:
@@ -69,55 +94,115 @@ class FactTable:
         finally:
             self._base.unregister("incoming")
 
+    @contextmanager
+    def keeping_order(self) -> Iterator[None]:
+        """For a while, rows stay in the order they came in; else that costs too much memory."""
+        self.query("set preserve_insertion_order = true")
+        try:
+            yield
+        finally:
+            self.query("set preserve_insertion_order = false")
+
     def add_query(self, split: str, select: str) -> int:
         """Append the rows of `select` (three text columns); returns how many."""
+        self._filled.add(split)
         number = SPLITS.index(split)
-        done = self._base.execute(f"insert into facts select {number}, * from ({select})")
-        return int(done.fetchall()[0][0])
+        return int(str(self.query(f"insert into facts select {number}, * from ({select})")[0][0]))
 
     def drop(self, split: str) -> None:
         """Forget the facts of a split."""
-        self._base.execute("delete from facts where split = ?", [SPLITS.index(split)])
+        self.query(f"delete from facts where split = {SPLITS.index(split)}")
 
     def add_rows(self, split: str, rows: Iterable[Row]) -> int:
         """Append facts one by one, inserted in blocks; returns how many."""
-        number, added, rows = SPLITS.index(split), 0, iter(rows)
+        added, rows = 0, iter(rows)
         while block := list(itertools.islice(rows, ROWS_AT_ONCE)):
-            names = dict(zip("spo", np.array(block, dtype=object).T, strict=True))
-            with self.registered(names) as incoming:
-                self.query(f"insert into facts select {number}, s, p, o from {incoming}")
-            added += len(block)
+            columns = np.array(block, dtype=object).T
+            with _own_work(), self.registered(dict(zip("spo", columns, strict=True))) as incoming:
+                added += self.add_query(split, f"select s, p, o from {incoming}")
         return added
 
-    def declare(self, kind: str, names: Iterable[str]) -> None:
+    def declare(self, kind: str, names: list[str]) -> None:
         """Names ("entity" or "predicate") that get an id even if no fact has them."""
-        with self.registered({"name": np.array([*names], dtype=object)}) as incoming:
+        column = {"name": np.array(names, dtype=object)}
+        with _own_work(), self.registered(column) as incoming:
             self.query(f"insert into declared select '{kind}', name from {incoming}")
 
     def to_ids(self) -> tuple[Vocabulary, Vocabulary, dict[str, Ints]]:
-        """Entities and predicates in the order of their names, and the facts of each split."""
-        try:
+        """Entities and predicates in the order of their names, and the facts of each split.
+
+        The facts by name are gone after it, to make room for sorting those by id.
+        """
+        with _own_work():
             entities = self._vocabulary("entity", "select s from facts union select o from facts")
             predicates = self._vocabulary("predicate", "select distinct p from facts")
-            return entities, predicates, {split: self._ids(split) for split in SPLITS}
-        except duckdb.OutOfMemoryException:
-            raise InputError(
-                "the facts do not fit; raise --memory-mb, or free some disk for temporary files"
-            ) from None
+            splits = {split: self._ids(split) for split in SPLITS}
+            self.query("drop table facts")
+        for split in SPLITS:
+            splits[split] = in_order(splits[split])
+        return entities, predicates, splits
 
     def _vocabulary(self, kind: str, names: str) -> Vocabulary:
-        self._base.execute(
-            f"create table {kind} as select name, cast(row_number() over (order by name) - 1 as "
-            f"integer) as id from ({names} union select name from declared where kind = '{kind}') "
-            "as names(name)"
+        self.query(
+            f"create table {kind} as select name, hash(name) as code, "
+            "cast(row_number() over (order by name) - 1 as integer) as id "
+            f"from ({names} union select name from declared where kind = '{kind}') as names(name)"
         )
-        column = self._base.execute(f"select name from {kind} order by id").fetchnumpy()["name"]
-        return Vocabulary.of_sorted([name.encode() for name in column])
+        names_by_id = self._columns(f"select name from {kind} order by id")["name"]
+        return Vocabulary.of_sorted([name.encode() for name in names_by_id])
 
     def _ids(self, split: str) -> Ints:
-        columns = self._base.execute(
-            "select a.id as s, b.id as p, c.id as o from facts join entity a on s = a.name "
-            "join predicate b on p = b.name join entity c on o = c.name where split = ?",
-            [SPLITS.index(split)],
-        ).fetchnumpy()
-        return in_order(np.stack([columns[key] for key in "spo"], axis=1).astype(np.int64))
+        """The facts of a split by id, in no order."""
+        if split not in self._filled:
+            return np.empty((0, 3), dtype=np.int64)
+        on = {k: self._same_name(k) for k in ("entity", "predicate")}
+        columns = self._columns(
+            "select subject.id as s, predicate.id as p, object.id as o from facts "
+            f"join entity subject on {on['entity'].format('s', 'subject')} "
+            f"join predicate on {on['predicate'].format('p', 'predicate')} "
+            f"join entity object on {on['entity'].format('o', 'object')} "
+            f"where split = {SPLITS.index(split)}"
+        )
+        facts = np.empty((len(columns["s"]), 3), dtype=np.int64)
+        for place, key in enumerate("spo"):
+            facts[:, place] = columns.pop(key)
+        return facts
+
+    def _same_name(self, kind: str) -> str:
+        """How to join by name: by hash, which takes half the time, unless two names share one."""
+        clashes = self.query(f"select count(*) - count(distinct code) from {kind}")[0][0]
+        return "{} = {}.name" if clashes else "hash({}) = {}.code"
+
+    def _columns(self, select: str) -> dict[str, np.ndarray]:
+        with _interruptible():
+            return dict(self._base.execute(select).fetchnumpy())
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C as Python knows it, and a lack of memory as an InputError that says what to do."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        what_to_do = "raise --memory-mb, or free some disk for temporary files"
+        raise InputError(f"the facts do not fit into memory; {what_to_do}") from None
+    except RuntimeError as error:
+        if "interrupted" in str(error):
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextmanager
+def _own_work() -> Iterator[None]:
+    """What can fail where no file of the user's is involved: the disk, or names from Arrow."""
+    try:
+        yield
+    except duckdb.InvalidInputException as error:
+        raise InputError(f"a name is not text ({first_line(error)})") from None
+    except duckdb.Error as error:
+        raise OutputError(f"temporary files cannot be written ({first_line(error)})") from None
+
+
+def first_line(error: Exception) -> str:
+    """What DuckDB says, without the advice for its own users."""
+    return one_line(next(iter(str(error).splitlines()), type(error).__name__))

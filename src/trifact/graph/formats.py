@@ -32,14 +32,21 @@ SHOWN = {
     "rdfxml": "RDF/XML",
 }
 COMPRESSED = (".gz", ".zst", ".zstd")
-STATEMENT = re.compile(rb"\s*(?:<[^>]*>|_:\S+)\s+<[^>]*>\s+.*\.\s*(?:#.*)?")
-QUAD = re.compile(rb"\s*\S+\s+<[^>]*>\s+(?:<[^>]*>|_:\S+)\s+(?:<[^>]*>|_:\S+)\s*\.\s*")
+XML = re.compile(rb"\s*<(?:\?xml|rdf:RDF|!DOCTYPE)[\s>]")
+NODE = rb"(?:<[^>]*>|_:[^\s<]+)\s*"
+STATEMENT = re.compile(rb"\s*" + NODE + rb"<[^>]*>\s*\S.*\.\s*(?:#.*)?")
+QUAD = re.compile(rb"\s*" + NODE + rb"<[^>]*>\s*" + NODE + NODE + rb"\.\s*")
 DIRECTIVE = re.compile(rb"\s*(?:@prefix|@base|PREFIX|BASE)\b", re.IGNORECASE)
+
+
+def without_compression(path: Path) -> Path:
+    """The path without an ending that stands for a compression."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def stem_and_format(path: Path) -> tuple[str, str | None]:
     """A file's name without endings, and the format that its ending stands for, if any."""
-    path = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    path = without_compression(path)
     return path.stem, SUFFIXES.get(path.suffix.lower())
 
 
@@ -50,9 +57,8 @@ def choose(source: Source, wanted: str) -> tuple[str, str]:
         raise InputError("the file is empty; it needs at least one fact", path=source.path)
     if wanted != "auto":
         return wanted, "as asked"
-    named, content = stem_and_format(source.path)[1], _by_content(head)
-    unlike = "parquet" in (named, content) or "rdfxml" in (named, content)
-    if named and content and named != content and unlike:
+    named, content = stem_and_format(source.path)[1], by_content(head)
+    if named and content and _contradict(named, content):
         problem = f"its name says {SHOWN[named]} but its content is {SHOWN[content]}"
         raise InputError(f"{problem}; rename it or say --format {content}", path=source.path)
     if named or content:
@@ -61,14 +67,19 @@ def choose(source: Source, wanted: str) -> tuple[str, str]:
     raise InputError(f"{problem}, else say what it is with --format", path=source.path, line=1)
 
 
-def _by_content(head: bytes) -> str | None:
+def _contradict(named: str, content: str) -> bool:
+    """Whether the two cannot both be; one kind of text is left to its reader to refuse."""
+    return named != content and ("parquet" in (named, content) or content == "rdfxml")
+
+
+def by_content(head: bytes) -> str | None:
     """The format that the first bytes show; None if they show none."""
-    if head.startswith(b"PAR1"):
+    if head.startswith(b"PAR1") and b"\0" in head:
         return "parquet"
-    if re.match(rb"\s*<(?:\?xml|rdf:RDF)", head):
+    if XML.match(head):
         return "rdfxml"
     lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
-    first = lines[0] if lines else b""
+    first = lines[0].removesuffix(b"\r") if lines else b""
     if STATEMENT.fullmatch(first):
         return "nquads" if QUAD.fullmatch(first) else "ntriples"
     if DIRECTIVE.match(first):

@@ -9,29 +9,35 @@ from pathlib import Path
 from trifact.errors import InputError
 from trifact.graph import benchmarks, cache
 from trifact.graph.catalogue import Benchmark
-from trifact.graph.formats import COMPRESSED
 from trifact.graph.graph import Graph, split_facts
 from trifact.graph.known import Ints
+from trifact.graph.labels import labels_for
 from trifact.graph.layouts import layout_of
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import Reading, read_layout, read_table, read_tuples
-from trifact.graph.sources import BadLines, Source, text_lines
+from trifact.graph.sources import readable, shown
+from trifact.graph.vocabulary import Vocabulary
 from trifact.progress import Progress, silent
 
 WORLD = Path(__file__).with_name("world.tsv")
-LABEL_FILES = ("labels.tsv", "relation_labels.tsv")
 
 
 def load(source: object, config: LoadConfig | None = None, *, progress: Progress = silent) -> Graph:
     """The graph of a source: a name, a path, a table of columns, or tuples of names."""
     config = config or LoadConfig()
     if isinstance(source, str | os.PathLike):
-        return _load_named(os.fspath(source), config, progress)
-    if hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__"):
+        return _load_named(os.fsdecode(source), config, progress)
+    if _is_table(source):
         return _graph("table", read_table(source, config), config)
     if isinstance(source, Iterable):
         return _graph("facts", read_tuples(source, config), config)
     raise InputError(f"a graph is a name, a path, a table or tuples, not {type(source).__name__}")
+
+
+def _is_table(source: object) -> bool:
+    """Asked of the type: some tables warn if their columns are touched."""
+    marks = ("columns", "__arrow_c_stream__", "__arrow_c_array__")
+    return any(hasattr(type(source), mark) for mark in marks)
 
 
 def _load_named(name: str, config: LoadConfig, progress: Progress) -> Graph:
@@ -42,11 +48,16 @@ def _load_named(name: str, config: LoadConfig, progress: Progress) -> Graph:
     if name.casefold() == "world":
         return _load_path("World", WORLD, config.replace(comment="#"), progress)
     path, benchmark = Path(name), benchmarks.find(name)
-    if benchmark is None and (path.exists() or len(path.parts) != 1 or path.suffix):
-        return _load_path(path.resolve().name, path, config, progress)
+    if benchmark is None and name and _may_be_path(name):
+        return _load_path(shown(path.absolute()), path, config, progress)
     folder = benchmarks.locate(name, progress)
     graph_name = benchmark.name if benchmark else folder.name
     return _load_path(graph_name, folder, config, progress, benchmark=benchmark)
+
+
+def _may_be_path(name: str) -> bool:
+    with readable(Path(name)):
+        return os.sep in name or bool(Path(name).suffix) or Path(name).exists()
 
 
 def _load_path(
@@ -59,7 +70,7 @@ def _load_path(
 ) -> Graph:
     layout = layout_of(path)
     progress(f"looking at {name}", 0, 0)
-    key = cache.key_of(layout, config) if config.cache else ""
+    key = cache.key_of(layout, config, benchmark=benchmark.name if benchmark else "")
     reading = cache.load(key) if key else None
     if reading is None:
         if benchmark is not None:  # what is in the cache came from checked files
@@ -67,8 +78,7 @@ def _load_path(
         reading = read_layout(layout, config, progress)
         if key:
             cache.keep(key, reading)
-    whole = set(layout.facts) == {"train"}
-    return _graph(name, reading, config, labels=_labels(path, config), whole=whole)
+    return _graph(name, reading, config, path=path, whole=set(layout.facts) == {"train"})
 
 
 def _graph(
@@ -76,56 +86,37 @@ def _graph(
     reading: Reading,
     config: LoadConfig,
     *,
-    labels: dict[str, str] | None = None,
+    path: Path | None = None,
     whole: bool = True,
 ) -> Graph:
-    splits, notes, labels = reading.splits, reading.notes, labels or {}
+    """The graph of what was read: labels are looked for beside `path`, what is whole is split."""
+    labels, label_notes = labels_for(path, config)
+    splits, notes = reading.splits, (*reading.notes, *label_notes)
     if whole and (config.valid or config.test):
-        parts = split_facts(splits["train"], (config.valid, config.test), config.seed)
+        parts = split_facts(splits["train"], (config.valid, config.test), config.split_seed)
         splits = dict(zip(splits, parts, strict=True))
         notes = (*notes, _split_note(splits, config))
     return Graph(
         name=name,
         entities=reading.entities,
         predicates=reading.predicates,
-        entity_labels={i: labels[n] for i, n in enumerate(reading.entities) if n in labels},
-        predicate_labels={i: labels[n] for i, n in enumerate(reading.predicates) if n in labels},
+        entity_labels=_by_id(labels, reading.entities),
+        predicate_labels=_by_id(labels, reading.predicates),
         notes=notes,
         **splits,
     )
+
+
+def _by_id(labels: dict[str, str], names: Vocabulary) -> dict[int, str]:
+    if not labels:
+        return {}
+    return {i: labels[name] for i, name in enumerate(names) if name in labels}
 
 
 def _split_note(splits: dict[str, Ints], config: LoadConfig) -> str:
     sizes = ", ".join(f"{split} {len(facts):,}" for split, facts in splits.items())
     if not len(splits["valid"]) + len(splits["test"]):
         return "not split: every fact is the only one of some entity or predicate"
-    return f"split with seed {config.seed}: {sizes}; every entity and predicate stays in train"
-
-
-def _labels(path: Path, config: LoadConfig) -> dict[str, str]:
-    """Names to show, from the file asked for, or from those found beside the facts."""
-    folder = path if path.is_dir() else path.parent
-    found = [
-        file
-        for stem in LABEL_FILES
-        for ending in ("", *COMPRESSED)
-        if (file := folder / f"{stem}{ending}").is_file() and file != path
-    ]
-    labels = dict[str, str]()
-    for file in [Path(config.labels)] if config.labels else found:
-        labels |= _read_labels(Source.at(file, cap=int(config.max_expanded_gb * 1e9)), config)
-    return labels
-
-
-def _read_labels(source: Source, config: LoadConfig) -> dict[str, str]:
-    bad, labels = BadLines(source.path, config.skip_bad_lines), dict[str, str]()
-    with source.open() as stream:
-        for number, line in text_lines(stream, bad):
-            cells = line.rstrip("\r\n").split("\t")
-            if len(cells) == 2:
-                labels[cells[0]] = cells[1]
-            elif line.strip():
-                bad.report(
-                    number, f"expected a name, a TAB and its label, found {len(cells)} columns"
-                )
-    return labels
+    return (
+        f"split with seed {config.split_seed}: {sizes}; every entity and predicate stays in train"
+    )

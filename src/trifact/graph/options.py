@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from trifact.config import Config, setting
+from trifact.errors import ConfigError
 
 FORMATS = ("tsv", "csv", "parquet", "ntriples", "nquads", "turtle", "rdfxml")
+NUMBER = re.compile(r"[0-9]{1,6}")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,32 @@ class LoadConfig(Config):
     labels: str = setting("", "file of names to show: entity TAB label (labels.tsv is found)")
     valid: float = setting(0.05, "share of facts to validate on, if not split yet", low=0, high=0.5)
     test: float = setting(0.05, "share of facts to test on, if not split yet", low=0, high=0.5)
-    seed: int = setting(0, "seed of the split", low=0)
-    memory_mb: int = setting(1500, "memory for reading, in MB; more goes to disk", low=200)
-    max_expanded_gb: float = setting(16.0, "a compressed file may expand to so many GB", low=0)
+    split_seed: int = setting(0, "seed of the split", low=0)
+    memory_mb: int = setting(
+        1500, "memory for reading, in MB; more goes to disk", low=200, high=100_000_000
+    )
+    max_expanded_gb: float = setting(
+        16.0, "a compressed file may expand to so many GB", low=0, high=1_000_000
+    )
     cache: bool = setting(True, "keep what was read, to load the same content faster again")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or _is_no_text(self.delimiter):
+            raise ConfigError(f"delimiter must be one character, not {self.delimiter!r}")
+        if len(self.columns) not in (0, 3):
+            raise ConfigError(f"columns must be three, not {len(self.columns)}")
+        if len(set(self.columns)) < len(self.columns):
+            raise ConfigError(
+                f"columns must be three different ones, not {', '.join(self.columns)}"
+            )
+
+    @property
+    def column_numbers(self) -> list[int]:
+        """The columns asked for, from 0, if they were asked for by number; else none."""
+        by_number = all(NUMBER.fullmatch(name) for name in self.columns)
+        return [int(name) - 1 for name in self.columns] if by_number else []
+
+
+def _is_no_text(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff"

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from trifact.errors import InputError
 from trifact.graph import columnar, delimited, rdf
-from trifact.graph.facttable import SPLITS, FactTable, Row
+from trifact.graph.delimited import Check
+from trifact.graph.facttable import FactTable, Row, disk
 from trifact.graph.formats import SHOWN, choose
 from trifact.graph.known import Ints
 from trifact.graph.layouts import Layout, listed_names, rows_by_id
 from trifact.graph.options import LoadConfig
-from trifact.graph.sources import BadLines, Source
+from trifact.graph.plain import read_plain
+from trifact.graph.sources import BLOCK, LONGEST_LINE, BadLines, Source, shown
 from trifact.graph.vocabulary import Vocabulary
 from trifact.progress import Progress
+
+BY_ID_SAID = {"del": "facts by id", "openke": "facts by id, OpenKE: subject, object, predicate"}
+
+
+@dataclass(frozen=True)
+class Read:
+    """How many facts a file gave, how it was read, its bad lines, and what else was left out."""
+
+    added: int
+    said: str
+    bad: BadLines
+    left_out: str = ""
+    detail: str = ""
+
+    def notes(self, name: str, *, may_be_empty: bool = False) -> list[str]:
+        """What was done to a file; an InputError if nothing came of it."""
+        left_out = "; ".join(filter(None, [self.left_out, self.bad.said]))
+        if not self.added and not may_be_empty:
+            why = f"there is no fact in it{'; ' if left_out else ''}{left_out}"
+            raise InputError(why, path=self.bad.path)
+        facts = "1 fact" if self.added == 1 else f"{self.added:,} facts"
+        return [f"{name}: {facts} ({self.said})", *([f"{name}: {left_out}"] if left_out else [])]
 
 
 @dataclass(frozen=True)
@@ -31,66 +57,63 @@ class Reading:
 def read_layout(layout: Layout, config: LoadConfig, progress: Progress) -> Reading:
     """Read all files of a layout."""
     with _table(config) as table:
-        names = _declare_names(layout, config, table)
-        notes = []
+        names, notes = _declared_names(layout, config, table), list[str]()
         for split, path in layout.facts.items():
-            source = _source(path, config)
-            if layout.kind in ("del", "openke"):
-                bad = BadLines(path, config.skip_bad_lines)
-                added = table.add_rows(split, rows_by_id(source, layout.kind, names, bad))
-                said = "facts by id, " + ("s p o" if layout.kind == "del" else "s o p (OpenKE)")
+            reader = _File(_source(path, config), split, config, table, progress)
+            if layout.kind in BY_ID_SAID:
+                read = reader.by_id(layout, names)
             else:
-                added, said, bad = _read_file(source, split, config, table=table, progress=progress)
-            notes += [_note(path.name, said, added), *_bad_note(bad)]
-            if not added and split == "train":
-                raise InputError("there is no fact in it", path=path)
+                read = reader.by_name(_check_listed(layout, names))
+            notes += read.notes(shown(path), may_be_empty=split != "train")
         progress("giving ids", 0, 0)
-        return _reading(table, notes)
+        return Reading(*table.to_ids(), tuple(notes))
 
 
 def read_table(frame: object, config: LoadConfig) -> Reading:
     """Read a table of pandas, polars or Arrow."""
     with _table(config) as table:
         added, bad = columnar.read_table(frame, "train", config, table)
-        if not added:
-            raise InputError("there is no fact in it", path=bad.path)
-        return _reading(table, [_note("the table", "by columns", added), *_bad_note(bad)])
+        notes = Read(added, "by columns", bad).notes("the table")
+        return Reading(*table.to_ids(), tuple(notes))
 
 
-def read_tuples(facts: Iterable[Iterable[object]], config: LoadConfig) -> Reading:
+def read_tuples(facts: Iterable[Any], config: LoadConfig) -> Reading:
     """Read tuples (subject, predicate, object) of text or whole numbers."""
     bad = BadLines(Path("facts"), config.skip_bad_lines)
     with _table(config) as table:
         added = table.add_rows("train", _checked(facts, bad))
-        if not added:
-            raise InputError("there is no fact in it", path=bad.path)
-        return _reading(table, [_note("the facts", "tuples", added), *_bad_note(bad)])
+        notes = Read(added, "tuples", bad).notes("the facts")
+        return Reading(*table.to_ids(), tuple(notes))
 
 
-def _checked(facts: Iterable[Iterable[object]], bad: BadLines) -> Iterator[Row]:
+def _checked(facts: Iterable[Any], bad: BadLines) -> Iterator[Row]:
     for number, fact in enumerate(facts, 1):
-        cells = [fact] if isinstance(fact, str) or not isinstance(fact, Iterable) else [*fact]
-        problem = "" if len(cells) == 3 else f"expected 3 names, found {len(cells)}"
-        problem = problem or next((p for cell in cells if (p := _name_problem(cell))), "")
-        if problem:
+        cells = [*fact] if isinstance(fact, Iterable) and not isinstance(fact, str) else [fact]
+        if len(cells) != 3:
+            bad.report(number, f"expected 3 names, found {len(cells)}")
+        elif problem := next((p for cell in cells if (p := _name_problem(cell))), ""):
             bad.report(number, problem)
         else:
-            yield str(cells[0]), str(cells[1]), str(cells[2])
+            yield _name(cells[0]), _name(cells[1]), _name(cells[2])
 
 
 def _name_problem(cell: object) -> str:
     """What is wrong with a name that came from Python; ids may be any integer type."""
     if hasattr(cell, "__index__") and not isinstance(cell, bool):
-        return ""
+        return "" if abs(operator.index(cell)) < 2**64 else "an id is too large"
     if not isinstance(cell, str):
         return f"a name must be text or a whole number, not {cell!r:.80}"
     if not cell or "\0" in cell:
         return "a name must not be empty nor hold a NUL"
     try:
-        cell.encode()
+        long = len(cell.encode()) > LONGEST_LINE
     except UnicodeEncodeError:
         return f"{cell!r:.80} cannot be written as UTF-8"
-    return ""
+    return f"a name is longer than {LONGEST_LINE:,} bytes" if long else ""
+
+
+def _name(cell: Any) -> str:  # noqa: ANN401 - text or any integer type
+    return str(cell) if isinstance(cell, str) else str(operator.index(cell))
 
 
 def _table(config: LoadConfig) -> FactTable:
@@ -101,55 +124,97 @@ def _source(path: Path, config: LoadConfig) -> Source:
     return Source.at(path, cap=int(config.max_expanded_gb * 1e9))
 
 
-def _declare_names(
+def _declared_names(
     layout: Layout, config: LoadConfig, table: FactTable
 ) -> tuple[list[str], list[str]]:
     """The names that a layout lists by id: they get ids even if no fact has them."""
     lists = []
     for kind, path in (("entity", layout.entities), ("predicate", layout.predicates)):
         lists.append(listed_names(_source(path, config), layout.kind) if path else [])
-        table.declare(kind, lists[-1])
+        if path:
+            table.declare(kind, lists[-1])
     return lists[0], lists[1]
 
 
-def _read_file(
-    source: Source, split: str, config: LoadConfig, *, table: FactTable, progress: Progress
-) -> tuple[int, str, BadLines]:
-    """One file of facts by name: how many, what was chosen, and its bad lines."""
-    kind, how = choose(source, config.format)
-    config = config.replace(format=kind)
-    packed = f", {source.compression}" if source.compression else ""
-    if kind in ("tsv", "csv"):
-        added, said, bad = delimited.read(source, split, config, table=table, progress=progress)
-        return added, f"{said} {how}{packed}", bad
-    if kind == "parquet":
-        path = _expanded(source, table.folder / f"{split}.parquet") if packed else source.path
-        added, bad = columnar.read_parquet(path, split, config, table, shown=source.path)
-        return added, f"Parquet {how}{packed}", bad
-    bad, left_out = BadLines(source.path, config.skip_bad_lines), rdf.LeftOut()
-    added = table.add_rows(split, rdf.rows(source, config, bad, left_out))
-    skipped = f"; {left_out.said}" if left_out.said else ""
-    return added, f"{SHOWN[kind]} {how}{packed}{skipped}", bad
+def _check_listed(layout: Layout, names: tuple[list[str], list[str]]) -> Check | None:
+    """For a layout that lists its names: what is wrong with a fact that has others."""
+    if layout.kind != "dict":
+        return None
+    entities, predicates = map(set, names)
+
+    def problem(fact: Row) -> str:
+        for name, listed, file in (
+            (fact[0], entities, layout.entities),
+            (fact[1], predicates, layout.predicates),
+            (fact[2], entities, layout.entities),
+        ):
+            if file and name not in listed:
+                return f"{name!r:.80} is not in {shown(file)}"
+        return ""
+
+    return problem
 
 
-def _expanded(source: Source, copy: Path) -> Path:
-    with source.open() as stream, copy.open("wb") as file:
-        while block := stream.read(1 << 20):
-            file.write(block)
-    return copy
+@dataclass(frozen=True)
+class _File:
+    """One file of facts on its way into the table."""
 
+    source: Source
+    split: str
+    config: LoadConfig
+    table: FactTable
+    progress: Progress
 
-def _note(name: str, said: str, facts: int) -> str:
-    return f"{name}: {facts:,} facts ({said})"
+    def by_id(self, layout: Layout, names: tuple[list[str], list[str]]) -> Read:
+        """Ids of the layout's own."""
+        bad = self._bad()
+        facts = rows_by_id(self.source, layout.kind, names, bad)
+        said = BY_ID_SAID[layout.kind] + self._packed()
+        return Read(self.table.add_rows(self.split, facts), said, bad)
 
+    def by_name(self, check: Check | None) -> Read:
+        """Names, in any format; `check` says what is wrong with a fact."""
+        kind, how = choose(self.source, self.config.format)
+        config = self.config.replace(format=kind)
+        if kind in ("tsv", "csv"):
+            read = self._delimited(config, check)
+        elif check:
+            problem = "facts beside entities.dict or relations.dict must be TSV or CSV"
+            raise InputError(problem, path=self.source.path)
+        else:
+            read = self._parquet() if kind == "parquet" else self._rdf(config)
+        return replace(read, said=f"{read.said} {how}{read.detail}{self._packed()}")
 
-def _bad_note(bad: BadLines) -> list[str]:
-    if not bad.count:
-        return []
-    return [f"{bad.path.name}: {bad.count:,} bad lines dropped, the first: {'; '.join(bad.first)}"]
+    def _delimited(self, config: LoadConfig, check: Check | None) -> Read:
+        shape, bad, added = delimited.shape_of(self.source, config), self._bad(), None
+        if not (check or config.comment):
+            added = read_plain(
+                self.source, self.split, shape, table=self.table, progress=self.progress
+            )
+        if added is None:
+            facts = delimited.rows(self.source, shape, config, bad, check)
+            added = self.table.add_rows(self.split, facts)
+        return Read(added, shape.kind, bad, detail=shape.said)
 
+    def _parquet(self) -> Read:
+        path = self.source.path
+        if self.source.compression:
+            path = self.table.folder / f"{self.split}.parquet"
+            with disk(), self.source.open() as stream, path.open("wb") as file:
+                while block := stream.read(BLOCK):
+                    file.write(block)
+        added, bad = columnar.read_parquet(
+            path, self.split, self.config, self.table, shown=self.source.path
+        )
+        return Read(added, SHOWN["parquet"], bad)
 
-def _reading(table: FactTable, notes: list[str]) -> Reading:
-    entities, predicates, splits = table.to_ids()
-    assert list(splits) == list(SPLITS)
-    return Reading(entities, predicates, splits, tuple(notes))
+    def _rdf(self, config: LoadConfig) -> Read:
+        bad, terms = self._bad(), rdf.Terms(self.split, config)
+        added = self.table.add_rows(self.split, rdf.rows(self.source, config, bad, terms))
+        return Read(added, SHOWN[config.format], bad, left_out=terms.said)
+
+    def _bad(self) -> BadLines:
+        return BadLines(self.source.path, self.config.skip_bad_lines)
+
+    def _packed(self) -> str:
+        return f", {self.source.compression}" if self.source.compression else ""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import os
+import stat
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -16,8 +19,11 @@ import zstandard
 from trifact.errors import InputError
 
 LONGEST_LINE = 1 << 20
-BLOCK = 8 << 20
+BLOCK = 1 << 20
+ZSTD_BLOCK = 1 << 10  # so few bytes expand to 43 MB at worst
+ZSTD_WINDOW = 1 << 27
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+FOREIGN = {b"PK\x03\x04": "zip", b"\xfd7zXZ\x00": "xz", b"BZh91AY&SY": "bzip2"}
 BOM = b"\xef\xbb\xbf"
 
 
@@ -32,65 +38,130 @@ class Source:
     @classmethod
     def at(cls, path: Path, *, cap: int) -> Source:
         """The source at a path, its compression told by its first bytes."""
-        try:
-            with path.open("rb") as file:
-                head = file.read(4)
-        except OSError as error:
-            raise InputError(f"cannot be read ({error.strerror})", path=path) from None
+        _refuse_all_but_files(path)
+        with readable(path), path.open("rb") as file:
+            head = file.read(max(map(len, FOREIGN)))
+        foreign = next((kind for magic, kind in FOREIGN.items() if head.startswith(magic)), "")
+        if foreign:
+            raise InputError(f"this is {foreign}; unpack it, or use gzip or zstd", path=path)
         kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
         return cls(path, kind, cap)
 
     def open(self) -> BinaryIO:
-        """The bytes of the file, expanded; what goes wrong on the way is an InputError."""
-        raw: BinaryIO = self.path.open("rb")
-        if self.compression == "gzip":
-            raw = cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-        elif self.compression == "zstd":
-            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-            raw = cast(BinaryIO, reader)
-        return io.BufferedReader(_Guarded(raw, self), buffer_size=BLOCK)
+        """The bytes of the file, expanded and without a byte order mark.
+
+        What goes wrong on the way is an InputError.
+        """
+        with readable(self.path):
+            return io.BufferedReader(_Guarded(self.path.open("rb"), self), buffer_size=BLOCK)
 
     def head(self, size: int = 1 << 16) -> bytes:
-        """The first bytes, expanded and without a byte order mark."""
+        """The first bytes, expanded."""
         with self.open() as stream:
-            return stream.read(size).removeprefix(BOM)
+            return stream.read(size)
 
     def digest(self) -> str:
         """SHA-256 of the file as it lies on disk."""
-        with self.path.open("rb") as file:
+        with readable(self.path), self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What the system says about a path that it cannot open, as an InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
+    except ValueError:  # the one thing that Python refuses by itself
+        raise InputError("a path cannot hold a NUL", path=repr(str(path))) from None
+
+
+def _refuse_all_but_files(path: Path) -> None:
+    """Pipes and devices too: opening one may wait forever, and reading one never end."""
+    with readable(path):
+        mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise InputError(f"this is {what}, not a file", path=path)
+
+
+def one_line(text: str) -> str:
+    """Text from a file or a library, fit for a sentence: what cannot be printed is escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def shown(path: Path) -> str:
+    """A file's name as text that can be printed, whatever bytes it is made of."""
+    return os.fsencode(path.name).decode(errors="replace")
 
 
 class _Guarded(io.RawIOBase):
     """A stream that turns damage into InputErrors and stops where it has expanded too far."""
 
     def __init__(self, raw: BinaryIO, source: Source) -> None:
-        self._raw, self._source, self._size = raw, source, 0
+        self._raw, self._source = raw, source
+        self._size, self._begun = 0, False
+        self._blocks = _EXPANDED[source.compression](raw)
+        self._left = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if not self._left:
+            self._left = memoryview(self._next())
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+    def _next(self) -> bytes:
         try:
-            data = self._raw.read(len(buffer))
+            block = next(self._blocks, b"")
+            if not self._begun:
+                self._begun = True
+                block = block.removeprefix(BOM) or next(self._blocks, b"")
         except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
             kind = self._source.compression or "plain"
-            raise self._error(f"is damaged or cut short ({kind} file: {error})") from None
-        self._size += len(data)
+            why = f"is damaged or cut short ({kind} file: {error})"
+            raise InputError(why, path=self._source.path) from None
+        self._size += len(block)
         if self._source.compression and self._size > self._source.cap:
-            raise self._error(
-                f"expands to more than {self._source.cap / 1e9:g} GB; if it is meant to, "
-                "raise the cap with --max-expanded-gb"
-            )
-        buffer[: len(data)] = data
-        return len(data)
+            problem = f"expands to more than {self._source.cap / 1e9:g} GB; if it is meant to, "
+            raise InputError(f"{problem}raise --max-expanded-gb", path=self._source.path)
+        return block
 
     def close(self) -> None:
         self._raw.close()
         super().close()
 
-    def _error(self, problem: str) -> InputError:
-        return InputError(problem, path=self._source.path)
+
+def _plain(raw: BinaryIO) -> Iterator[bytes]:
+    while block := raw.read(BLOCK):
+        yield block
+
+
+def _gzip(raw: BinaryIO) -> Iterator[bytes]:
+    return _plain(cast(BinaryIO, gzip.GzipFile(fileobj=raw)))
+
+
+def _zstd(raw: BinaryIO) -> Iterator[bytes]:
+    """Frame by frame. The library's own stream takes a file that is cut short for a whole one."""
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
+    frame = None
+    while data := raw.read(ZSTD_BLOCK):
+        while data:
+            frame = frame or decompressor.decompressobj()
+            if block := frame.decompress(data):
+                yield block
+            data = frame.unused_data
+            frame = None if frame.eof else frame
+    if frame is not None:
+        raise EOFError("it ends in the middle of a frame")
+
+
+_EXPANDED = {"": _plain, "gzip": _gzip, "zstd": _zstd}
 
 
 @dataclass
@@ -102,28 +173,36 @@ class BadLines:
     count: int = 0
     first: list[str] = field(default_factory=list)
 
-    def report(self, line: int, problem: str) -> None:
+    def report(self, line: int | None, problem: str) -> None:
         """Raise, or count the line and keep the first five."""
+        error = InputError(problem, path=self.path, line=line)
         if not self.skip:
-            raise InputError(problem, path=self.path, line=line)
+            raise error
         self.count += 1
         if len(self.first) < 5:
-            self.first.append(str(InputError(problem, path=self.path, line=line)))
+            self.first.append(str(InputError(problem, path=shown(self.path), line=line)))
+
+    @property
+    def said(self) -> str:
+        """For people; empty if there was none."""
+        if not self.count:
+            return ""
+        lines = "1 bad line" if self.count == 1 else f"{self.count:,} bad lines"
+        such = "" if self.count <= len(self.first) else f", the first {len(self.first)}"
+        return f"{lines} dropped{such}: {'; '.join(self.first)}"
 
 
 def text_lines(stream: BinaryIO, bad: BadLines) -> Iterator[tuple[int, str]]:
     """The lines of a text file with their ends and numbers; only LF ends a line.
 
-    A byte order mark is dropped. Lines that are too long, hold a NUL or are not UTF-8 are bad.
+    Lines that are too long, hold a NUL or are not UTF-8 are bad.
     """
-    number = 0
-    while raw := stream.readline(LONGEST_LINE + 2):
+    number, most = 0, LONGEST_LINE + 2  # room for CR and LF
+    while raw := stream.readline(most):
         number += 1
-        if number == 1:
-            raw = raw.removeprefix(BOM)
         line, problem = raw, _problem(raw.removesuffix(b"\n").removesuffix(b"\r"))
-        while not raw.endswith(b"\n") and len(raw) == LONGEST_LINE + 2:
-            raw = stream.readline(LONGEST_LINE + 2)
+        while len(raw) == most and not raw.endswith(b"\n"):
+            raw = stream.readline(most)
         if problem:
             bad.report(number, problem)
         else:
@@ -142,27 +221,25 @@ def _problem(line: bytes) -> str:
     return ""
 
 
+def without_end(line: str) -> str:
+    """A line without its LF or CRLF; any other CR is part of it."""
+    return line.removesuffix("\n").removesuffix("\r")
+
+
 def line_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """The stream in large blocks that end where a line ends; the last gets the LF it may lack."""
+    """The stream in blocks that end where a line ends; the last gets the LF it may lack.
+
+    A line beyond the limit is cut: whoever reads the block sees that it is too long.
+    """
     carry = b""
     while data := stream.read(BLOCK):
         block = carry + data
         cut = block.rfind(b"\n") + 1
+        carry = block[cut:]
         if cut:
             yield block[:cut]
-        carry = block[cut:]
-        if len(carry) > LONGEST_LINE:  # no block ends here: hand it on, its reader refuses it
+        elif len(carry) > LONGEST_LINE:
             yield carry + b"\n"
             carry = b""
     if carry:
         yield carry + b"\n"
-
-
-def longest_line_within_bounds(block: bytes) -> bool:
-    """Whether no line of the block exceeds the limit, found in hops of a line's length."""
-    place = 0
-    while len(block) - place > LONGEST_LINE:
-        place = block.rfind(b"\n", place, place + LONGEST_LINE + 1) + 1
-        if not place:
-            return False
-    return True

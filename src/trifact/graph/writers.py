@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,19 +10,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import duckdb
 import numpy as np
 import zstandard
 
+from trifact.durable import replacing
 from trifact.errors import OutputError
-from trifact.graph.delimited import HEADERS
-from trifact.graph.facttable import FactTable, Row
-from trifact.graph.formats import stem_and_format
+from trifact.graph.delimited import HEADERS, known_header
+from trifact.graph.facttable import FactTable, Row, first_line, quoted
+from trifact.graph.formats import by_content, stem_and_format, without_compression
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.graph.rdf import term
+from trifact.graph.sources import BOM, FOREIGN, LONGEST_LINE
 
 WRITABLE = {"tsv": ".tsv", "csv": ".csv", "parquet": ".parquet", "ntriples": ".nt"}
-FACTS_AT_ONCE = 100_000
+FACTS_AT_ONCE = 50_000
 NOT_IN_TSV = re.compile(r"[\t\n\r]")
 QUOTED_IN_CSV = re.compile(r'[,"\n\r]')
 
@@ -37,13 +38,19 @@ def write_facts(
     `literals` writes names that are RDF literals as such to N-Triples.
     """
     kind = format_to_write(path)
-    with _new_file(path, overwrite=overwrite) as part:
+    _check_free(path, overwrite=overwrite)
+    with replacing(path) as part:
         if kind == "parquet":
             _write_parquet(graph, facts, part)
-        else:
-            lines = {"tsv": _tsv, "csv": _csv, "ntriples": _ntriples(graph, facts, literals)}
-            with _compressing(part, path.suffix.lower()) as out:
-                _write_lines(graph, facts, lines[kind], out)
+            return
+        lines = {
+            "tsv": lambda: _separated(graph, facts, _in_tsv, "\t"),
+            "csv": lambda: _separated(graph, facts, _in_csv, ","),
+            "ntriples": lambda: _ntriples(graph, facts, literals=literals),
+        }
+        with _compressing(part, path.suffix.lower()) as out:
+            for block in lines[kind]():
+                out.write(block.encode())
 
 
 def format_to_write(path: Path) -> str:
@@ -52,26 +59,20 @@ def format_to_write(path: Path) -> str:
     if kind not in WRITABLE:
         known = ", ".join(WRITABLE.values())
         raise OutputError(f"{path}: facts are written as {known}; end the name in one of these")
+    if kind == "parquet" and without_compression(path) != path:
+        raise OutputError(f"{path}: Parquet is compressed by itself; leave out {path.suffix}")
     return kind
 
 
-@contextmanager
-def _new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """A temporary name that becomes `path` once all is written, and else is removed."""
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+def _check_free(path: Path, *, overwrite: bool) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
+        there, is_file = path.exists(), path.is_file()
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        if part.parent.is_dir():
-            part.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
+    if there and not is_file:
+        raise OutputError(f"{path}: it exists and is not a file; give another name")
+    if there and not overwrite:
+        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
 
 
 @contextmanager
@@ -82,66 +83,81 @@ def _compressing(part: Path, suffix: str) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as out:
                 yield cast(BinaryIO, out)
         elif suffix in (".zst", ".zstd"):
-            with zstandard.ZstdCompressor().stream_writer(file) as writer:
+            with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as writer:
                 yield cast(BinaryIO, writer)
         else:
             yield file
 
 
-def _by_name(graph: Graph, facts: Ints) -> Iterator[list[Row]]:
-    entities, predicates = [*graph.entities], [*graph.predicates]
+def _separated(graph: Graph, facts: Ints, cell: Callable[[str], str], sep: str) -> Iterator[str]:
+    """Blocks of lines; a header first, where the first fact would not be read as one."""
+    entities, predicates = _used(graph, facts, cell)
+    for start, block in _blocks(facts):
+        rows = [(entities[s], predicates[p], entities[o]) for s, p, o in block]
+        header = [HEADERS[0]] if start == 0 and _reads_otherwise(rows[0], sep) else []
+        yield _joined([sep.join(row) + "\n" for row in [*header, *rows]])
+
+
+def _ntriples(graph: Graph, facts: Ints, *, literals: bool) -> Iterator[str]:
+    """Blocks of lines; a literal is one only where it is never a subject."""
+    subjects, predicates = _used(graph, facts, term)
+    predicates = {p: term(graph.predicates[p], blank=False) for p in predicates}
+    asked = set(np.unique(facts[:, 0]).tolist())
+    objects = {e: term(graph.entities[e], literal=literals and e not in asked) for e in subjects}
+    for _, block in _blocks(facts):
+        yield _joined([f"{subjects[s]} {predicates[p]} {objects[o]} .\n" for s, p, o in block])
+
+
+def _used(
+    graph: Graph, facts: Ints, cell: Callable[[str], str]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """How the names that the facts use are written, by id."""
+    entities = {e: cell(graph.entities[e]) for e in np.unique(facts[:, [0, 2]]).tolist()}
+    return entities, {p: cell(graph.predicates[p]) for p in np.unique(facts[:, 1]).tolist()}
+
+
+def _blocks(facts: Ints) -> Iterator[tuple[int, list[list[int]]]]:
     for start in range(0, len(facts), FACTS_AT_ONCE):
-        block = facts[start : start + FACTS_AT_ONCE].tolist()
-        yield [(entities[s], predicates[p], entities[o]) for s, p, o in block]
+        yield start, facts[start : start + FACTS_AT_ONCE].tolist()
 
 
-def _write_lines(
-    graph: Graph, facts: Ints, line: Callable[[Row], str], out: BinaryIO | io.BufferedIOBase
-) -> None:
-    for number, block in enumerate(_by_name(graph, facts)):
-        if number == 0 and _reads_otherwise(block[0]):
-            out.write(line(HEADERS[0]).encode())
-        out.write("".join(map(line, block)).encode())
+def _joined(lines: list[str]) -> str:
+    if max(map(len, lines)) > LONGEST_LINE // 4 and any(
+        len(line.encode()) > LONGEST_LINE for line in lines
+    ):
+        raise OutputError(f"a fact is longer than {LONGEST_LINE:,} bytes; write Parquet instead")
+    return "".join(lines)
 
 
-def _reads_otherwise(first: Row) -> bool:
-    """Whether a file that begins with this fact would lose it as a header, or a mark of it."""
-    header = {cell.strip().lower() for cell in first}
-    return first[0].startswith("\ufeff") or any(set(names) <= header for names in HEADERS)
+def _reads_otherwise(first: Row, sep: str) -> bool:
+    """Whether a file that begins with this fact would be taken for a header or another format."""
+    line = sep.join(first).encode()
+    odd = line.startswith((BOM, *FOREIGN)) or by_content(line) in ("parquet", "rdfxml")
+    return odd or known_header([*first]) is not None
 
 
-def _tsv(fact: Row) -> str:
-    if any(NOT_IN_TSV.search(name) for name in fact):
-        name = next(name for name in fact if NOT_IN_TSV.search(name))
+def _in_tsv(name: str) -> str:
+    if NOT_IN_TSV.search(name):
         raise OutputError(f"TSV cannot hold the name {name!r:.80}; write CSV or Parquet instead")
-    return "\t".join(fact) + "\n"
+    return name
 
 
-def _csv(fact: Row) -> str:
-    quoted = (
-        '"' + name.replace('"', '""') + '"' if QUOTED_IN_CSV.search(name) else name for name in fact
-    )
-    return ",".join(quoted) + "\n"
-
-
-def _ntriples(graph: Graph, facts: Ints, literals: bool) -> Callable[[Row], str]:
-    subjects = {graph.entities[i] for i in np.unique(facts[:, 0])} if literals else set()
-
-    def line(fact: Row) -> str:
-        literal = literals and fact[2] not in subjects
-        terms = term(fact[0]), term(fact[1], blank=False), term(fact[2], literal=literal)
-        return " ".join(terms) + " .\n"
-
-    return line
+def _in_csv(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if QUOTED_IN_CSV.search(name) else name
 
 
 def _write_parquet(graph: Graph, facts: Ints, part: Path) -> None:
+    entities, predicates = _used(graph, facts, str)
     with FactTable(memory_mb=1000, disk_gb=100) as table:
-        for block in _by_name(graph, facts):
-            table.add_rows("train", block)
+        for _, block in _blocks(facts):
+            rows = [(entities[s], predicates[p], entities[o]) for s, p, o in block]
+            table.add_rows("train", rows)
         whole = table.folder / "facts.parquet"
-        table.query(
-            "copy (select s as subject, p as predicate, o as object from facts) "
-            f"to '{whole}' (format parquet, compression zstd)"
-        )
+        try:
+            table.query(
+                "copy (select s as subject, p as predicate, o as object from facts) "
+                f"to {quoted(whole)} (format parquet, compression zstd)"
+            )
+        except duckdb.Error as error:
+            raise OutputError(f"Parquet cannot be written ({first_line(error)})") from None
         shutil.copyfile(whole, part)

@@ -44,12 +44,15 @@ class TrainConfig(Config):
 def resolved(config: TrainConfig, graph: Graph) -> TrainConfig:
     """The settings with rank, lambda and batch filled in where they were left open.
 
-    The rule: 100 terms; lambda 0.15; as many queries a step as make about 100 steps an epoch,
-    at least 50 and at most 1000.
+    The rule: 200 terms up to 20,000 entities and 100 beyond; lambda 0.05, and 0.15 where there
+    are less than five facts for each entity; as many queries a step as make about 100 steps an
+    epoch, at least 50 and at most 1000.
     """
-    queries = len(graph.queries("train"))
+    queries, entities = len(graph.queries("train")), len(graph.entities)
+    rank = 200 if entities <= 20_000 else 100
+    reg = 0.15 if len(graph.train) < 5 * entities else 0.05
     return config.replace(
-        rank=config.rank or 100,
-        reg=0.15 if config.reg is None else config.reg,
+        rank=config.rank or rank,
+        reg=reg if config.reg is None else config.reg,
         batch=config.batch or min(max(queries // 100, 50), 1000),
     )

@@ -21,32 +21,27 @@ class Series:
 
 @dataclass(frozen=True)
 class Axis:
-    """A scale from values to pixels, with round ticks; logarithmic if asked."""
+    """A scale from values to pixels, with round ticks."""
 
     low: float
     high: float
     start: float
     end: float
-    log: bool = False
 
     @classmethod
-    def over(cls, values: Sequence[float], start: float, end: float, *, log: bool = False) -> Axis:
+    def over(cls, values: Sequence[float], start: float, end: float) -> Axis:
         """The axis that holds all values; one value gets some room."""
         low, high = min(values), max(values)
-        if low == high:
-            low, high = (low / 2, high * 2) if log else (low - 0.5, high + 0.5)
-        return cls(low, high, start, end, log)
+        room = 0.5 if low == high else 0.0
+        return cls(low - room, high + room, start, end)
 
     def __call__(self, value: float) -> float:
         """The pixel of a value."""
-        low, high, value = (math.log(x) if self.log else x for x in (self.low, self.high, value))
-        return self.start + (value - low) / (high - low) * (self.end - self.start)
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """About five round values (powers of ten where logarithmic)."""
-        if self.log:
-            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-            return [10.0**power for power in powers if self.low <= 10.0**power <= self.high]
+        """About five round values."""
         step = 10 ** math.floor(math.log10((self.high - self.low) / 2))
         step *= next(k for k in (1, 2, 5, 10) if (self.high - self.low) / (k * step) <= 6)
         first = math.ceil(self.low / step)
@@ -54,7 +49,7 @@ class Axis:
 
 
 def line_chart(series: Sequence[Series], *, x: str, y: str) -> str:
-    """Lines over two axes, with their names beside their ends."""
+    """Lines over two axes; `legend` says which is which."""
     points = [point for line in series for point in line.points]
     if not points:
         return ""
@@ -67,7 +62,7 @@ def line_chart(series: Sequence[Series], *, x: str, y: str) -> str:
         if len(line.points) == 1:
             a, b = line.points[0]
             body.append(f'<circle class="dot c{number % 6}" cx="{across(a)}" cy="{up(b)}" r="3"/>')
-    return _svg(body, f"{y} by {x}") + legend([line.name for line in series])
+    return _svg(body, f"{y} by {x}")
 
 
 def legend(names: Sequence[str]) -> str:

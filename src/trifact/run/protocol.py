@@ -54,11 +54,11 @@ class EvaluateConfig(Config):
             return "type-constrained"
         return "types" if self.types else "all"
 
-    def folder(self, source: str = "") -> str:
+    def folder(self, split: str, source: str = "") -> str:
         """The label, or the split and whatever is not as usual; `source` is another graph."""
         filtered = "" if set(self.filter) == set(SPLITS) else f"filter-{'-'.join(self.filter)}"
         parts = [
-            self.split,
+            split,
             f"of-{source}".replace("/", "-") if source else "",
             "" if self.candidates == "all" else self.candidates,
             filtered,

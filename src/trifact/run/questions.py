@@ -39,8 +39,8 @@ class Questions:
         rows = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
         queries = entities[starts], predicates[starts]
         parts = (*queries, rows, answers, *known.lookup(*queries))
-        tensors = [torch.as_tensor(part.copy(), device=device) for part in parts]
-        return cls(Asked(*tensors)._replace(allowed=allowed), order)
+        e, p, r, a, known_rows, others = (torch.as_tensor(x.copy(), device=device) for x in parts)
+        return cls(Asked(e, p, r, a, known_rows, others, allowed), order)
 
     def by_fact(self, values: Tensor) -> Ints:
         """One value an answer, back by fact: (n, 2), towards its object and its subject."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +13,10 @@ from torch import Tensor
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import checkpoint, history
-from trifact.run.folder import CHECKPOINTS, HISTORY, read_config
+from trifact.run.folder import CHECKPOINTS, HISTORY, MACHINE, read_config
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
+from trifact.run.record import read_records
 from trifact.tensor.models import MODELS, Model
 
 
@@ -41,14 +43,31 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """The best validation MRR and its epoch."""
+        """The best validation MRR and its epoch; as "test" those of the test facts, if evaluated.
+
+        An evaluation of other factors than the present ones does not count.
+        """
         state: dict[str, Any] = self._manifest("best")["state"]
-        return state
+        test = self.evaluations.get("test")
+        if test is None or test["run"]["factors_sha256"] != self.factors_hash():
+            return state
+        return {**state, "test": test["filtered"]["overall"]}
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """The machine it was trained on."""
+        found: dict[str, Any] = json.loads((self.path / MACHINE).read_text(encoding="utf-8"))
+        return found
+
+    @property
+    def evaluations(self) -> dict[str, dict[str, Any]]:
+        """What was kept of each evaluation, by label: the content of its `metrics.json`."""
+        return read_records(self.path)
 
     @property
     def best_epoch(self) -> int:
         """The epoch that validation chose (the last one, if there was none)."""
-        return int(self.metrics["epoch"])
+        return int(self._manifest("best")["state"]["epoch"])
 
     def graph(self) -> Graph:
         """The graph it was trained on, as it was then."""
@@ -57,6 +76,10 @@ class Run:
     def factors(self, which: str = "best") -> dict[str, Tensor]:
         """The factor tables of a checkpoint, "best" or "last"."""
         return checkpoint.load(self.path / CHECKPOINTS, which, "factors")[0]["factors"]
+
+    def factors_hash(self, which: str = "best") -> str:
+        """SHA-256 of the file of these factors: says whether something was made from them."""
+        return str(self._manifest(which)["files"]["factors"]["sha256"])
 
     def model(self, which: str = "best") -> Model:
         """The model of a checkpoint."""

@@ -9,7 +9,6 @@ score is touched. All scores of a query, the answer's too, come from one product
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +21,6 @@ from trifact.tensor.models import Model
 from trifact.tensor.workspace import Workspace
 
 AT_ONCE = 2**22  # bytes of scores that are compared at a time: they stay in a cache
-PAIR = 64  # bytes that a pair of an answer and a known answer takes while it is counted
 EXACT = 2**24  # up to so many ones a sum in float32 is exact
 
 
@@ -95,7 +93,8 @@ def filtered_and_raw(
     """The ranks of all answers without the known ones and among all, from the same products.
 
     Half of `budget` bytes hold the scores of distinct queries (of one at least), the rest is for
-    counting: which candidates are allowed, pairs with known answers, a piece that fits a cache.
+    counting: which candidates are allowed, a piece that fits a cache, and the known answers of
+    these queries (all of them together are no more than the facts they come from).
     `double` scores in float64, with a copy of the tables.
     """
     if not len(asked.answers):
@@ -105,7 +104,7 @@ def filtered_and_raw(
     for block in work.blocks(len(asked.entities), model.table("object")):
         progress("ranking", block.start, len(asked.entities))
         scored = _Scored.of(model, asked, block, work)
-        found.append(scored.counts(work, pairs=budget // 4 // PAIR))
+        found.append(scored.counts(work))
     larger, as_large, known_larger, known_as_large = (
         torch.cat(counts) for counts in zip(*found, strict=True)
     )
@@ -151,17 +150,13 @@ class _Scored:
         known = _within(asked.known_rows, asked.known, block)
         return cls(scores, rows, answers, scores[rows, answers], *known, mask, kinds)
 
-    def counts(self, work: Workspace, *, pairs: int) -> _Counts:
-        """Piece by piece: over all candidates first, then over the known answers."""
+    def counts(self, work: Workspace) -> _Counts:
+        """Over all candidates, piece by piece, and over the known answers."""
         size = max(1, AT_ONCE // (self.scores.shape[1] * self.scores.itemsize))
         starts = range(0, max(1, len(self.rows)), size)
-        pieces = (slice(start, start + size) for start in starts)
-        dense = [self._count(piece, work) for piece in pieces]
-        first = torch.searchsorted(self.known_rows, self.rows)
-        sizes = torch.searchsorted(self.known_rows, self.rows, right=True) - first
-        sparse = [self._count_known(p, first[p], sizes[p]) for p in _pieces(sizes, pairs)]
-        joined = [*zip(*dense, strict=True), *zip(*sparse, strict=True)]
-        return _Counts(*(torch.cat(counts) for counts in joined))
+        found = [self._count(slice(start, start + size), work) for start in starts]
+        larger, as_large = (torch.cat(counts) for counts in zip(*found, strict=True))
+        return _Counts(larger, as_large, *self._count_known())
 
     def _count(self, piece: slice, work: Workspace) -> tuple[Tensor, Tensor]:
         """Candidates with a larger, and with a larger or equal score than some answers."""
@@ -178,16 +173,19 @@ class _Scored:
         as_large = _total(torch.ge(rivals, bar, out=marks), mask)
         return larger, as_large - self._allows(rows, self.answers[piece])
 
-    def _count_known(self, piece: slice, first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-        """The same among the known answers of each query."""
-        rows, answers, target = self.rows[piece], self.answers[piece], self.target[piece]
-        owner, place = _spread(first, sizes)
-        rival, row = self.known[place], rows[owner]
-        score, bar = self.scores[row, rival], target[owner]
-        counted = self._allows(row, rival).bool()
-        larger = owner[(score > bar) & counted]
-        as_large = owner[(score >= bar) & (rival != answers[owner]) & counted]
-        return larger.bincount(minlength=len(rows)), as_large.bincount(minlength=len(rows))
+    def _count_known(self) -> tuple[Tensor, Tensor]:
+        """The same among the known answers of each query: sorted once, then found by bisection."""
+        counted = self._allows(self.known_rows, self.known).bool()
+        rows, known, width = self.known_rows[counted], self.known[counted], self.scores.shape[1]
+        scores = self.scores[rows, known]
+        order = scores.argsort()
+        scores = scores[order[rows[order].argsort(stable=True)]]  # by query, then ascending
+        first = torch.searchsorted(rows, self.rows)
+        last = torch.searchsorted(rows, self.rows, right=True)
+        itself = torch.isin(self.rows * width + self.answers, rows * width + known).long()
+        larger = last - _bisect(scores, self.target, first, last, right=True)
+        as_large = last - _bisect(scores, self.target, first, last, right=False)
+        return larger, as_large - itself
 
     def _allows(self, rows: Tensor, entities: Tensor) -> Tensor:
         """One where an entity is a candidate of a query, else zero: int64."""
@@ -213,14 +211,15 @@ def _within(rows: Tensor, ids: Tensor, block: slice) -> tuple[Tensor, Tensor]:
     return rows[first:last] - block.start, ids[first:last]
 
 
-def _pieces(sizes: Tensor, most: int) -> Iterator[slice]:
-    """Slices of items whose sizes add up to about `most`: never to more than that and one item."""
-    turns = sizes.cumsum(0) // max(1, most)
-    lengths = torch.unique_consecutive(turns, return_counts=True)[1].tolist() or [0]
-    stop = 0
-    for length in lengths:
-        start, stop = stop, stop + length
-        yield slice(start, stop)
+def _bisect(scores: Tensor, bar: Tensor, low: Tensor, high: Tensor, *, right: bool) -> Tensor:
+    """Where scores[low:high], ascending, reach the bar, or (right) rise above it: (a,)."""
+    longest = int((high - low).max()) if len(low) else 0
+    for _ in range(longest.bit_length()):
+        middle = (low + high) // 2
+        score = scores[middle.clamp_max(len(scores) - 1)]
+        below = (low < high) & (score <= bar if right else score < bar)
+        low, high = torch.where(below, middle + 1, low), torch.where(below, high, middle)
+    return low
 
 
 def _spread(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,206 @@
+"""An epoch of training against the plain algorithm, in one run.
+
+The baseline is the algorithm of the paper's code, written by us: one row of logits a fact (and
+reciprocal), float32, dense logits, torch autograd, torch.optim.Adagrad, 1000 facts a step. Ours
+goes over distinct queries. Both are ComplEx (or --model) with N3 on the same graph; each has a
+process of its own, steps are timed alternately, and medians are scaled to an epoch.
+
+    python benchmarks/training.py --graph FB15K-237 --rank 100 [--model complex] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import statistics
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trifact.graph.loading import load
+from trifact.run.options import TrainConfig, resolved
+from trifact.run.training import Training, with_precision
+
+FACTS_A_STEP = 1000
+REG = 0.15
+
+
+@dataclass
+class Timed:
+    """Something that makes steps, and how many of them are an epoch."""
+
+    steps: Iterator[float]
+    epoch_steps: float
+
+
+class Plain:
+    """The baseline: everything by autograd, one row of logits a fact."""
+
+    def __init__(self, graph_name: str, model: str, rank: int) -> None:
+        graph = load(graph_name)
+        self.examples = torch.from_numpy(graph.reciprocal("train"))
+        self.complex, self.shared = model == "complex", model != "cp"
+        sizes = (len(graph.entities), 2 * len(graph.predicates), len(graph.entities))
+        width = rank * (2 if self.complex else 1)
+        tables = [(1e-3 * torch.randn(n, width)).requires_grad_() for n in sizes]
+        self.tables = [tables[0], tables[1], tables[0] if self.shared else tables[2]]
+        distinct = tables[:2] if self.shared else tables
+        self.optimizer = torch.optim.Adagrad(distinct, lr=0.1)
+
+    def step(self, examples: Tensor) -> float:
+        """Seconds of one step."""
+        start = time.perf_counter()
+        a, b, c = (t[ids] for t, ids in zip(self.tables, examples.T, strict=True))
+        query = self._complex_product(a, b) if self.complex else a * b
+        loss = torch.nn.functional.cross_entropy(query @ self.tables[2].T, examples[:, 2])
+        penalty = sum((self._modulus(x) ** 3).sum() for x in (a, b, c)) * (REG / 3 / len(a))
+        self.optimizer.zero_grad()
+        torch.autograd.backward(loss + penalty)
+        self.optimizer.step()
+        return time.perf_counter() - start
+
+    def _modulus(self, x: Tensor) -> Tensor:
+        if not self.complex:
+            return x.abs()
+        re, im = x.chunk(2, 1)
+        return (re**2 + im**2 + 1e-30).sqrt()
+
+    @staticmethod
+    def _complex_product(a: Tensor, b: Tensor) -> Tensor:
+        (ar, ai), (br, bi) = a.chunk(2, 1), b.chunk(2, 1)
+        return torch.cat([ar * br - ai * bi, ar * bi + ai * br], 1)
+
+    def timed(self) -> Timed:
+        order = torch.randperm(len(self.examples), generator=torch.Generator().manual_seed(0))
+        steps = (self.step(self.examples[ids]) for ids in torch.split(order, FACTS_A_STEP))
+        return Timed(steps, len(self.examples) / FACTS_A_STEP)
+
+
+class Ours:
+    """Training as `trifact train` does it."""
+
+    def __init__(self, graph_name: str, model: str, rank: int) -> None:
+        graph, self.folder = load(graph_name), TemporaryDirectory()
+        config = resolved(TrainConfig(model=model, rank=rank, reg=REG), graph)
+        self.training = Training(
+            graph, with_precision(config, graph), Path(self.folder.name), lambda *_: None
+        )
+
+    def timed(self) -> Timed:
+        training, config = self.training, self.training.config
+        assert config.batch is not None
+        batches = training.queries.batches(seed=0, epoch=1, batch_size=config.batch, cap=config.cap)
+        return Timed(map(self.step, batches), len(training.queries) / config.batch)
+
+    def step(self, batch: Any) -> float:  # noqa: ANN401
+        """Seconds of one step."""
+        start = time.perf_counter()
+        self.training.objective.step(self.training.tensors(batch), self.training.optimizer)
+        return time.perf_counter() - start
+
+
+class Products:
+    """The three matrix products of a step of ours and nothing else: what is left to gain."""
+
+    def __init__(self, graph_name: str, model: str, rank: int) -> None:
+        ours = Ours(graph_name, model, rank)
+        batch, objective = ours.training.config.batch, ours.training.objective
+        assert batch is not None
+        candidates = objective.work.cast(objective.model.table("object"))
+        queries = torch.randn(batch, candidates.shape[1]).to(candidates)
+        self.blocks = [queries[part] for part in objective.work.blocks(batch, candidates)]
+        self.candidates, self.work = candidates, objective.work
+        self.gradient = torch.zeros_like(candidates)
+        self.epoch_steps = len(ours.training.queries) / batch
+
+    def step(self) -> float:
+        """Seconds of the products of one step."""
+        start = time.perf_counter()
+        for queries in self.blocks:
+            logits = self.work.logits(len(queries), self.candidates)[:, : len(self.candidates)]
+            torch.mm(queries, self.candidates.T, out=logits)
+            torch.mm(logits, self.candidates)
+            self.gradient.addmm_(logits.T, queries)
+        return time.perf_counter() - start
+
+    def timed(self) -> Timed:
+        return Timed(iter(self.step, -1.0), self.epoch_steps)
+
+
+WORKERS: dict[str, type[Plain | Ours | Products]] = {
+    "plain": Plain,
+    "ours": Ours,
+    "products": Products,
+}
+_timed: Timed
+
+
+def _start(kind: str, graph: str, model: str, rank: int) -> float:
+    global _timed  # noqa: PLW0603 - the state of a worker process
+    _timed = WORKERS[kind](graph, model, rank).timed()
+    next(_timed.steps)
+    return _timed.epoch_steps
+
+
+def _steps(count: int) -> list[float]:
+    return list(islice(_timed.steps, count))
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(graph: str, model: str, rank: int, *, rounds: int, seconds: float) -> dict[str, Any]:
+    """Rounds of steps, alternating; stops early when `seconds` have passed."""
+    spawn = multiprocessing.get_context("spawn")
+    pools = {kind: ProcessPoolExecutor(1, mp_context=spawn) for kind in WORKERS}
+    times: dict[str, list[float]] = {kind: [] for kind in WORKERS}
+    start = time.perf_counter()
+    steps = {k: p.submit(_start, k, graph, model, rank).result() for k, p in pools.items()}
+    for _ in range(rounds):
+        for kind, pool in pools.items():
+            times[kind] += pool.submit(_steps, 1 if kind == "plain" else 2).result()
+        if time.perf_counter() - start > seconds and len(times["plain"]) > 2:
+            break
+    peaks = {kind: pool.submit(_peak_mb).result() for kind, pool in pools.items()}
+    for pool in pools.values():
+        pool.shutdown()
+    epoch = {kind: steps[kind] * statistics.median(times[kind]) for kind in WORKERS}
+    return {
+        "graph": graph,
+        "model": model,
+        "rank": rank,
+        "steps_timed": len(times["plain"]),
+        "seconds_per_epoch": round(epoch["ours"], 2),
+        "baseline_seconds_per_epoch": round(epoch["plain"], 2),
+        "speedup": round(epoch["plain"] / epoch["ours"], 2),
+        "matmul_share": round(epoch["products"] / epoch["ours"], 3),
+        "peak_mb": round(peaks["ours"]),
+        "baseline_peak_mb": round(peaks["plain"]),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="An epoch against the plain algorithm.")
+    parser.add_argument("--graph", default="FB15K-237")
+    parser.add_argument("--rank", type=int, default=100)
+    parser.add_argument("--model", default="complex")
+    parser.add_argument("--quick", action="store_true", help="within 50 seconds")
+    options = parser.parse_args()
+    rounds, seconds = (5, 20.0) if options.quick else (25, 300.0)
+    found = measure(options.graph, options.model, options.rank, rounds=rounds, seconds=seconds)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

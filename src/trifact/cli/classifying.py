@@ -1,0 +1,55 @@
+"""The work behind `trifact classify`: true facts against false ones, as tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.run.classification import FILE, classify
+from trifact.run.record import FOLDER
+from trifact.run.run import Run
+
+SHOWN = 15
+COLUMNS = ("accuracy", "precision", "recall", "f1", "auc")
+
+
+def run_classification(
+    path: Path, negatives: dict[str, Path], *, budget_mb: int, as_json: bool
+) -> None:
+    """Classify, and show it."""
+    run = Run(path)
+    with watching() as progress:
+        found = classify(run, negatives=negatives, budget_mb=budget_mb, progress=progress)
+    for split, left in found["left_out"].items():
+        if left["facts"]:
+            name, facts = negatives[split].name, count(left["facts"], "fact")
+            say(f"{name}: {facts} left out, with names that the run does not know")
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        show(found)
+    say(f"kept in {run.path / FOLDER / FILE}")
+
+
+def show(found: dict[str, Any]) -> None:
+    """Validation, where thresholds come from, and test; then the largest predicates."""
+    grid = table("split", "true", "false", *(name.title() for name in COLUMNS))
+    for split in ("valid", "test"):
+        grid.add_row(split, *_cells(found[split]))
+    screen().print(grid, "")
+    rows = sorted(found["by_predicate"], key=lambda row: -row["true"] - row["false"])
+    title = f"The largest of {len(rows):,} predicates, test" if len(rows) > SHOWN else "Predicates"
+    grid = table("predicate", "true", "false", "Accuracy", "F1", title=title)
+    for row in rows[:SHOWN]:
+        accuracy, f1 = f"{row['accuracy']:.3f}", f"{row['f1']:.3f}"
+        grid.add_row(short(row["label"], 36), f"{row['true']:,}", f"{row['false']:,}", accuracy, f1)
+    screen().print(grid)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    shares = ("-" if row[name] is None else f"{row[name]:.3f}" for name in COLUMNS)
+    return [f"{row['true']:,}", f"{row['false']:,}", *shares]

@@ -1,0 +1,214 @@
+"""Evaluation of a run: ranks of facts on both sides, and what they come to, kept with the run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from trifact.durable import write_text
+from trifact.errors import RunError
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints, KnownAnswers, reciprocal
+from trifact.graph.loading import load
+from trifact.graph.options import LoadConfig
+from trifact.progress import Progress, silent
+from trifact.run.candidates import Candidates, observed, of_types
+from trifact.run.matching import match
+from trifact.run.protocol import EvaluateConfig
+from trifact.run.questions import Questions
+from trifact.run.ranktable import Bools, Ranked, RankTable, read_ranks
+from trifact.run.record import FOLDER, FORMAT, METRICS, RANKS, read_record, sections, sha256
+from trifact.run.run import Run
+from trifact.tensor.ranking import Ranks, filtered_and_raw
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An evaluation that is kept in a folder of the run."""
+
+    path: Path
+    ranks: RankTable
+    metrics: dict[str, Any]
+    """The content of `metrics.json`; see docs/evaluation.md."""
+
+
+def evaluate(
+    run: Run, config: EvaluateConfig | None = None, *, progress: Progress = silent
+) -> Evaluation:
+    """Rank the facts of a split (or of another graph) and keep ranks and metrics with the run."""
+    config, graph = config or EvaluateConfig(), run.graph()
+    chosen = _chosen(run, graph, config, progress)
+    candidates = _candidates(graph, config)
+    allowed = None if candidates is None else candidates.allowed(CPU)
+    questions = Questions.of(chosen.facts, chosen.known, device=CPU, allowed=allowed)
+    filtered, raw = filtered_and_raw(
+        run.model(config.checkpoint),
+        questions.asked,
+        budget=config.budget_mb * 2**20,
+        double=config.double,
+        progress=progress,
+    )
+    table = RankTable(
+        split=chosen.split,
+        facts=chosen.facts,
+        seen=_seen(graph, chosen.facts),
+        filtered=_by_fact(questions, filtered),
+        raw=_by_fact(questions, raw) if config.raw else None,
+    )
+    progress("measuring", 0, 0)
+    path = run.path / FOLDER / config.folder(chosen.split, chosen.source)
+    table.save(path / RANKS)
+    record = {
+        "format": FORMAT,
+        "label": path.name,
+        "run": _about_run(run, config),
+        "graph": _about_graph(graph),
+        "facts": _about_facts(table, chosen, graph, distinct=len(questions.asked.entities)),
+        "protocol": _protocol(config, candidates, chosen.facts, len(graph.predicates)),
+        "ranks": {"file": RANKS, "sha256": sha256(path / RANKS)},
+        **sections(table, graph, config),
+    }
+    write_text(path / METRICS, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    return Evaluation(path, table, record)
+
+
+def read_evaluation(run: Run, label: str) -> Evaluation:
+    """An evaluation that was kept; refused if its files do not belong together."""
+    path = run.path / FOLDER / label
+    record = read_record(path / METRICS)
+    if sha256(path / RANKS) != record["ranks"]["sha256"]:
+        raise RunError(f"{path / RANKS}: these are not the ranks of its metrics; evaluate again")
+    return Evaluation(path, read_ranks(path / RANKS), record)
+
+
+def is_current(run: Run, record: dict[str, Any]) -> bool:
+    """Whether the run still has the factors that were evaluated."""
+    about = record["run"]
+    return bool(about["factors_sha256"] == run.factors_hash(about["checkpoint"]))
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The facts to rank, the known ones to leave out, and where the facts are from."""
+
+    split: str
+    facts: Ints
+    known: KnownAnswers
+    source: str = ""
+    left_out: dict[str, int] | None = None
+
+
+def _chosen(run: Run, graph: Graph, config: EvaluateConfig, progress: Progress) -> _Chosen:
+    known = [graph.splits[split] for split in config.filter]
+    if config.graph:
+        chosen = _of_other_graph(graph, config, known, progress)
+    else:
+        index = KnownAnswers.of(*known, predicates=len(graph.predicates))
+        chosen = _Chosen(config.split, graph.splits[config.split], index)
+    if not len(chosen.facts):
+        where = f"{chosen.source or run.path}: "
+        why = f"there is no fact to rank in its split {chosen.split}"
+        if chosen.left_out and chosen.left_out["facts"]:
+            why = f"the run knows the names of none of its {chosen.left_out['facts']:,} facts"
+        raise RunError(f"{where}{why}; choose another --split or --graph")
+    return chosen
+
+
+def _of_other_graph(
+    graph: Graph, config: EvaluateConfig, known: list[Ints], progress: Progress
+) -> _Chosen:
+    """The facts of a split of another graph, or all of them where it comes in one piece."""
+    other = load(config.graph, LoadConfig(valid=0.0, test=0.0), progress=progress)
+    whole = not len(other.valid) + len(other.test)
+    split = "all" if whole else config.split
+    matched = match(graph, other, other.train if whole else other.splits[split])
+    theirs = [match(graph, other, facts).facts for facts in other.splits.values()]
+    index = KnownAnswers.of(*known, *theirs, predicates=len(graph.predicates))
+    return _Chosen(split, matched.facts, index, other.name, matched.left_out)
+
+
+def _candidates(graph: Graph, config: EvaluateConfig) -> Candidates | None:
+    if config.types:
+        return of_types(graph, Path(config.types))
+    return observed(graph) if config.type_constrained else None
+
+
+def _seen(graph: Graph, facts: Ints) -> Bools:
+    """Which facts have only names that train has."""
+    entities, predicates = _in_train(graph)
+    return entities[facts[:, 0]] & predicates[facts[:, 1]] & entities[facts[:, 2]]
+
+
+def _in_train(graph: Graph) -> tuple[Bools, Bools]:
+    entities = np.bincount(graph.train[:, [0, 2]].ravel(), minlength=len(graph.entities)) > 0
+    return entities, np.bincount(graph.train[:, 1], minlength=len(graph.predicates)) > 0
+
+
+def _by_fact(questions: Questions, ranks: Ranks) -> Ranked:
+    return Ranked(questions.by_fact(ranks.optimistic), questions.by_fact(ranks.pessimistic))
+
+
+def _about_run(run: Run, config: EvaluateConfig) -> dict[str, Any]:
+    return {
+        "model": run.config.model,
+        "rank": run.config.rank,
+        "setting": run.config.setting,
+        "checkpoint": config.checkpoint,
+        "epoch": run.best_epoch if config.checkpoint == "best" else len(run.history),
+        "factors_sha256": run.factors_hash(config.checkpoint),
+    }
+
+
+def _about_graph(graph: Graph) -> dict[str, Any]:
+    return {
+        "name": graph.name,
+        "entities": len(graph.entities),
+        "predicates": len(graph.predicates),
+        "content_hash": graph.content_hash,
+    }
+
+
+def _about_facts(
+    table: RankTable, chosen: _Chosen, graph: Graph, *, distinct: int
+) -> dict[str, Any]:
+    entities, predicates = _in_train(graph)
+    facts = table.facts
+    return {
+        "split": table.split,
+        "source": chosen.source or None,
+        "left_out": chosen.left_out,
+        "facts": len(facts),
+        "queries": 2 * len(facts),
+        "distinct_queries": distinct,
+        "in_train": int(graph.known("train").contains(facts).sum()),
+        "unseen": {
+            "facts": int((~table.seen).sum()),
+            "entities": int((~entities[np.unique(facts[:, [0, 2]])]).sum()),
+            "predicates": int((~predicates[np.unique(facts[:, 1])]).sum()),
+        },
+        "sha256": hashlib.sha256(np.ascontiguousarray(facts, dtype="<i8").tobytes()).hexdigest(),
+    }
+
+
+def _protocol(
+    config: EvaluateConfig, candidates: Candidates | None, facts: Ints, predicates: int
+) -> dict[str, Any]:
+    lacking = 0 if candidates is None else candidates.lacking(reciprocal(facts, predicates))
+    return {
+        "filter": [*config.filter],
+        "candidates": config.candidates,
+        "types": Path(config.types).name if config.types else None,
+        "answers_that_are_no_candidates": lacking,
+        "ties": "realistic",
+        "precision": "float64" if config.double else "float32",
+        "k": [*config.k],
+        "bootstrap": {"resamples": config.bootstrap, "seed": config.seed, "level": 95},
+    }

@@ -1,0 +1,42 @@
+"""Facts of another graph in the ids of this one, matched by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints
+from trifact.graph.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The facts all of whose names are known, and what had to be left out."""
+
+    facts: Ints
+    left_out: dict[str, int]
+    """Facts with a name that is not known, and the distinct such entities and predicates."""
+
+
+def match(graph: Graph, other: Graph, facts: Ints) -> Matched:
+    """Facts (n, 3) of `other` as facts of `graph`."""
+    entities = _ids(other.entities, graph.entities)
+    predicates = _ids(other.predicates, graph.predicates)
+    columns = entities[facts[:, 0]], predicates[facts[:, 1]], entities[facts[:, 2]]
+    mapped = np.stack(columns, axis=1)
+    known = (mapped >= 0).all(axis=1)
+    used, asked = np.unique(facts[:, [0, 2]]), np.unique(facts[:, 1])
+    counts = {
+        "facts": int((~known).sum()),
+        "entities": int((entities[used] < 0).sum()),
+        "predicates": int((predicates[asked] < 0).sum()),
+    }
+    return Matched(mapped[known], counts)
+
+
+def _ids(names: Vocabulary, known: Vocabulary) -> Ints:
+    """The id of each name among the known ones, or -1."""
+    found = (known.find(name) for name in names)
+    return np.array([-1 if i is None else i for i in found], dtype=np.int64)
