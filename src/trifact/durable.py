@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trifact.errors import OutputError
@@ -27,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
-        if part.parent.is_dir():
+        with suppress(OSError):
             part.unlink(missing_ok=True)
 
 

@@ -30,7 +30,8 @@ class InputError(TrifactError):
         self, problem: str, *, path: str | Path | None = None, line: int | None = None
     ) -> None:
         self.problem, self.path, self.line = problem, path, line
-        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        shown = str(path).replace("\n", "\\n")
+        place = "" if path is None else f"{shown}: " if line is None else f"{shown}:{line}: "
         super().__init__(place + problem)
 
 

@@ -42,6 +42,13 @@ def test_a_predicate_with_one_kind_of_facts_takes_the_threshold_of_all() -> None
     assert found.accepted(judged).tolist() == [False, False, True, True, True, True]
 
 
+def test_a_score_at_the_threshold_is_accepted() -> None:
+    judged = Judged(np.zeros(3, np.int64), np.array([2.0, 3.0, 4.0]), np.ones(3, bool))
+    found = Thresholds.of(judged)
+    assert found.otherwise == 2.0
+    assert found.accepted(judged).all()
+
+
 def test_measures_by_hand() -> None:
     judged = Judged(
         np.zeros(5, np.int64), np.array([1.0, 2, 3, 4, 4]), np.array([0, 1, 0, 1, 1], bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import norm, wilcoxon
 
 import trifact
 from tests.run.conftest import KeepRun
@@ -74,6 +74,8 @@ def test_the_pairs_of_the_two_tests_are_queries_and_facts(keep_run: KeepRun) -> 
     by_fact = wilcoxon((1 / after).mean(1), (1 / before).mean(1), zero_method="pratt")
     assert found["ranks_by_query"]["p"] == pytest.approx(by_query.pvalue)
     assert found["mrr_by_fact"]["p"] == pytest.approx(by_fact.pvalue)
+    assert found["ranks_by_query"]["better"] == int((after < before).sum())
+    assert found["mrr_by_fact"]["better"] == int(((1 / after - 1 / before).mean(1) > 1e-12).sum())
     assert found["ranks_by_query"]["pairs"] == 2 * found["mrr_by_fact"]["pairs"]
     assert found["zeros"] == "pratt"
 
@@ -98,8 +100,6 @@ def test_zeros_are_ranked_and_then_dropped() -> None:
     variance = n * (n + 1) * (2 * n + 1) - zeros * (zeros + 1) * (2 * zeros + 1)
     ties = sum(t**3 - t for t in np.unique(order[order > 0], return_counts=True)[1])
     z = (statistic - mean) / np.sqrt((variance - ties / 2) / 24)
-    from scipy.stats import norm
-
     assert found["p"] == pytest.approx(2 * norm.sf(abs(z)), rel=1e-6)
     assert (found["better"], found["worse"], found["equal"]) == (42, 6, 12)
 

@@ -17,6 +17,7 @@ from tests.run.conftest import KeepRun, random_model, with_ties
 from trifact.errors import ConfigError, InputError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
+from trifact.run.candidates import of_types
 from trifact.run.evaluation import evaluate, is_current, read_evaluation
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.questions import Questions
@@ -94,6 +95,8 @@ def graphs(draw: st.DrawFn) -> Graph:
 def test_ranks_are_those_of_a_brute_force_evaluator(graph: Graph, seed: int, budget: int) -> None:
     model = with_ties(random_model("complex", graph, rank=2, seed=seed))
     questions = Questions.of(graph.test, graph.known(), device=CPU)
+    both = {(s, p) for s, p, _ in graph.reciprocal("test").tolist()}
+    assert len(questions.asked.entities) == len(both)  # each query is scored once
     found = filtered_and_raw(model, questions.asked, budget=budget)
     scores = all_scores(model, graph)
     for ranks, known in zip(found, (all_facts(graph), []), strict=True):
@@ -164,9 +167,11 @@ def test_candidates_by_type_share_one_with_those_of_train(
 ) -> None:
     types = tmp_path / "types.tsv"
     types.write_text("e01\tcity\ne03\tcity; port\ne05\tport\ne04\tstar\nsomebody\telse\n")
+    allowed = {0: {1, 2, 3}, 3: {0, 1, 4, 3}, 1: {3, 0, 1, 5}, 4: {2, 3, 1, 5}}
+    candidates = of_types(SMALL, types)
+    assert {p: set(candidates.of(p)) for p in allowed} == allowed  # also those without a type
     run = keep_run(SMALL, ties=True)
     found = evaluate(run, EvaluateConfig(types=str(types)))
-    allowed = {0: {1, 2, 3}, 3: {0, 1, 4, 3}, 1: {3, 0, 1, 5}, 4: {2, 3, 1, 5}}
     assert as_rows(found.ranks.filtered) == among(run, allowed)
     assert found.metrics["protocol"]["types"] == "types.tsv"
 

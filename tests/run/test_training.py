@@ -232,6 +232,11 @@ def test_training_works_in_a_thread_where_signals_cannot_be_had(
     assert len(Run(tmp_path / "run").history) == 4
 
 
+def test_training_leaves_the_processor_as_it_was(graph: Graph, tmp_path: Path) -> None:
+    training.train(graph, QUICK, out=tmp_path / "run")
+    assert torch.tensor(2.0**-1074, dtype=torch.float64).item() > 0
+
+
 def test_a_graph_without_validation_keeps_the_last_epoch(tmp_path: Path) -> None:
     graph = trifact.load([("a", "p", "b"), ("b", "q", "c")])
     run = training.train(graph, QUICK, out=tmp_path / "run")

@@ -50,8 +50,10 @@ def main() -> None:
         app()
     except TrifactError as error:
         _stop(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        _stop("interrupted; nothing was written", 130)
+    except SystemExit as end:
+        if end.code == 130:  # typer's own end of a Ctrl-C, which says nothing
+            typer.echo("trifact: interrupted; nothing was written", err=True)
+        raise
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone: there is nobody to tell
         sys.exit(141)

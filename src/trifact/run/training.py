@@ -31,6 +31,7 @@ from trifact.run.folder import (
     unused_folder,
 )
 from trifact.run.history import Epoch
+from trifact.run.machine import denormals_flushed
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
 from trifact.run.signals import Interrupt, interruptible
@@ -138,7 +139,6 @@ class Training:
     def __init__(self, graph: Graph, config: TrainConfig, path: Path, progress: Progress) -> None:
         if config.threads:
             torch.set_num_threads(config.threads)
-        torch.set_flush_denormal(True)  # exp of very negative logits is slow without it
         self.graph, self.config, self.path, self.progress = graph, config, path, progress
         self.device = torch.device(config.device)
         self.model = _new_model(graph, config)
@@ -153,7 +153,7 @@ class Training:
     def run(self, on_epoch: OnEpoch) -> None:
         """All epochs that are left; ends with everything saved, or raises with it saved."""
         saved = time.perf_counter()
-        with interruptible() as interrupt:
+        with interruptible() as interrupt, denormals_flushed():
             while not self._ended():
                 self._train_epoch(interrupt)
                 epoch = self._close_epoch()

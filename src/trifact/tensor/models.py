@@ -91,13 +91,15 @@ class Model:
 
         `out` is where to put them; rows that begin at multiples of 64 bytes are filled fastest.
         """
-        backwards = predicates >= self.predicates
+        backwards, rows = predicates >= self.predicates, predicates % self.predicates
         if not bool(backwards.any()):
-            return self._scores(entities, predicates, towards="object", out=out)
+            return self._scores(entities, rows, towards="object", out=out)
+        if bool(backwards.all()):
+            return self._scores(entities, rows, towards="subject", out=out)
         scores = (
             self.table("object").new_empty(len(entities), self.entities) if out is None else out
         )
-        forwards, rows = ~backwards, predicates % self.predicates
+        forwards = ~backwards
         scores[forwards] = self._scores(entities[forwards], rows[forwards], towards="object")
         scores[backwards] = self._scores(entities[backwards], rows[backwards], towards="subject")
         return scores
