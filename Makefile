@@ -22,7 +22,8 @@ lint: .venv/ready-dev
 	$(BIN)/mypy
 
 docs: .venv/ready-dev
-	$(BIN)/python scripts/make_cli_docs.py
+	$(BIN)/python -m scripts.make_cli_docs
+	$(BIN)/python -m scripts.benchmarks --page
 
 bench: .venv/ready-dev
 	$(BIN)/python benchmarks/reading.py --quick

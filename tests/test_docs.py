@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+from scripts import benchmarks, make_cli_docs
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -15,12 +15,13 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
 def test_the_page_of_commands_is_current() -> None:
-    spec = importlib.util.spec_from_file_location("docs_maker", ROOT / "scripts/make_cli_docs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
-    assert maker.PAGE.read_text(encoding="utf-8") == maker.page(), "run `make docs`"
+    page = make_cli_docs.PAGE.read_text(encoding="utf-8")
+    assert page == make_cli_docs.page(), "run `make docs`"
+
+
+def test_the_page_of_performance_is_that_of_the_records() -> None:
+    page = benchmarks.PAGE.read_text(encoding="utf-8")
+    assert page == benchmarks.page(), "run `python -m scripts.benchmarks --page`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import trifact
-from trifact.errors import OutputError, RunError, TrainingError
+from trifact.errors import ConfigError, OutputError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import training
 from trifact.run.history import Epoch
@@ -93,6 +93,37 @@ def test_more_epochs_are_as_if_they_had_been_asked_for_at_once(
     whole = training.train(graph, QUICK, out=tmp_path / "whole")
     training.train(graph, QUICK.replace(epochs=2), out=tmp_path / "parts")
     assert same(whole, training.resume(tmp_path / "parts", epochs=4))
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = training.train(graph, QUICK, out=tmp_path / "whole")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Objective, "step", killed)
+        training.train(graph, QUICK, out=tmp_path / "parts")
+    assert same(whole, training.resume(tmp_path / "parts"))
+
+
+def test_a_run_that_is_not_validated_has_its_last_factors_as_best(
+    graph: Graph, tmp_path: Path
+) -> None:
+    config = QUICK.replace(validate_every=0, epochs=2)
+    training.train(graph, config, out=tmp_path / "run")
+    run = training.resume(tmp_path / "run", epochs=3)
+    assert run.best_epoch == 3
+    assert all(torch.equal(t, run.factors("last")[k]) for k, t in run.factors("best").items())
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a cuda device here")
+def test_a_device_that_is_not_there_is_refused(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no cuda device"):
+        training.train(graph, QUICK.replace(device="cuda"), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_only_some_settings_may_change_on_the_way(graph: Graph, tmp_path: Path) -> None:

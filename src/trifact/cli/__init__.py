@@ -29,6 +29,9 @@ app.command()(report)
 app.add_typer(data.app, name="data")
 
 
+NO_MEMORY = "the memory of this machine does not suffice; lower --rank or the memory options"
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"trifact {trifact.__version__}")
@@ -58,7 +61,11 @@ def main() -> None:
         sys.stderr.close()  # whoever read us has gone: there is nobody to tell
         sys.exit(141)
     except MemoryError:
-        _stop("the memory of this machine does not suffice", 1)
+        _stop(NO_MEMORY, 1)
+    except RuntimeError as error:
+        if "allocate" not in str(error):  # torch's way to say that memory has run out
+            raise
+        _stop(NO_MEMORY, 1)
     except OSError as error:
         _stop(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from trifact.durable import write_text
-from trifact.errors import RunError, TrainingError
+from trifact.errors import ConfigError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.graph.queries import Batch as GraphBatch
@@ -90,7 +90,9 @@ def train(
     """Train a model on a graph; the run is in the folder `out` (by default a new one in runs/)."""
     if not len(graph.train):
         raise TrainingError(f"{graph.name}: there is no fact to train on")
-    config = with_precision(resolved(config or TrainConfig(), graph), graph)
+    config = resolved(config or TrainConfig(), graph)
+    _check_device(config.device)
+    config = with_precision(config, graph)
     name = f"{graph.name}-{config.model}-{config.rank}".replace("/", "-")
     path = new_folder(out or unused_folder(name))
     with locked(path):
@@ -100,6 +102,7 @@ def train(
         training = Training(graph, config, path, progress)
         if warm_start is not None:
             copy_factors(Run(warm_start), into=training.model, graph=graph, config=config)
+            training.save()  # they would be lost if this were killed and began anew
         training.run(on_epoch)
     return Run(path)
 
@@ -118,6 +121,7 @@ def resume(
             allowed = ", ".join(MAY_CHANGE)
             raise RunError(f"{name} cannot change when a run goes on; only {allowed} can")
     config = config.replace(**changes)
+    _check_device(config.device)
     with locked(path):
         save_config(path, config)
         training = Training(open_graph(path), config, path, progress)
@@ -162,13 +166,19 @@ class Training:
                 if epoch.mrr is not None or time.perf_counter() - saved > SAVE_SECONDS:
                     self.save()
                     saved = time.perf_counter()
-        if self.state.best_epoch == 0:  # nothing to validate on: the last is the best
+        if self.state.best_mrr < 0:  # nothing was validated: the last is the best
             self._save_best(self.state.epoch - 1, -1.0)
         self.save()
 
     def restore(self) -> None:
-        """Back to the last checkpoint; epochs after it are forgotten."""
+        """Back to the last checkpoint; epochs after it are forgotten.
+
+        A run that was killed before its first checkpoint begins anew.
+        """
         folder = self.path / CHECKPOINTS
+        if not (folder / "last.json").exists():
+            history.keep_until(self.path / HISTORY, 0)
+            return
         parts, state = checkpoint.load(folder, "last", "factors", "optimizer")
         for name, table in parts["factors"].items():
             self.model.tables[name].copy_(table)
@@ -328,6 +338,12 @@ class Training:
             here(batch.answers),
             weights=None if once else here(batch.multiplicities),
         )
+
+
+def _check_device(name: str) -> None:
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}
+    if not there[name]:
+        raise ConfigError(f"torch finds no {name} device here; say --device cpu")
 
 
 def with_precision(config: TrainConfig, graph: Graph) -> TrainConfig:
