@@ -144,3 +144,32 @@ def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path: Path, delay: f
     number = state["number"]
     assert number >= int(printed[-1] if printed else 1)
     assert bool((parts["factors"]["entity"] == number).all())
+
+
+FILLING = """
+import resource, sys, torch
+from pathlib import Path
+from trifact.errors import OutputError
+from trifact.graph.storage import write_parquet
+from trifact.run import checkpoint
+folder = Path(sys.argv[1])
+checkpoint.save(folder, "last", {"factors": {"entity": torch.ones(10, 10)}}, {"number": 1})
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+for write in (
+    lambda: checkpoint.save(folder, "last", {"factors": {"entity": torch.ones(999, 99)}}, {}),
+    lambda: write_parquet(folder / "x.parquet", {"a": torch.randint(2**60, (9999,)).numpy()}),
+):
+    try:
+        write()
+    except OutputError as error:
+        print(error)
+"""
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_old_checkpoint(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FILLING, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.count("cannot be written") == 2
+    assert done.stderr == ""
+    assert checkpoint.load(tmp_path, "last", "factors")[1] == {"number": 1}
+    assert len(list(tmp_path.iterdir())) == 2

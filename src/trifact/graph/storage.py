@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from trifact.durable import replacing, write_text
-from trifact.errors import RunError
+from trifact.errors import OutputError, RunError
 from trifact.graph.facttable import SPLITS
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
@@ -31,12 +31,12 @@ def save_graph(graph: Graph, folder: Path) -> None:
             [labels[k].get(i, "") for k, v in kinds.items() for i in range(len(v))], dtype=object
         ),
     }
-    _write_parquet(folder / "vocabulary.parquet", names)
+    write_parquet(folder / "vocabulary.parquet", names)
     facts = np.concatenate(list(graph.splits.values()))
     sizes = [len(part) for part in graph.splits.values()]
     columns = dict(zip(("subject", "predicate", "object"), facts.T.copy(), strict=True))
     split = np.repeat(np.array(SPLITS, dtype=object), sizes)
-    _write_parquet(folder / "facts.parquet", {"split": split, **columns})
+    write_parquet(folder / "facts.parquet", {"split": split, **columns})
     write_text(folder / "graph.json", json.dumps(summary(graph), indent=2) + "\n")
 
 
@@ -84,10 +84,15 @@ def open_graph(folder: Path) -> Graph:
     return graph
 
 
-def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
+def write_parquet(path: Path, columns: dict[str, Any], select: str = "from columns") -> None:
+    """Write columns by name, or what a query makes of them, as Parquet."""
     with replacing(path) as part, duckdb.connect() as base:
         base.register("columns", columns)
-        base.execute(f"copy columns to {_quoted(part)} (format parquet, compression zstd)")
+        try:
+            base.execute(f"copy ({select}) to {_quoted(part)} (format parquet, compression zstd)")
+        except duckdb.Error as error:
+            why = str(error).partition("\n")[0]
+            raise OutputError(f"{path}: cannot be written ({why})") from None
 
 
 def _names(

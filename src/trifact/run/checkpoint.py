@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from trifact.durable import replacing, write_text
-from trifact.errors import RunError
+from trifact.errors import OutputError, RunError
 
 FORMAT = 1
 Parts = dict[str, dict[str, Tensor]]
@@ -57,11 +57,15 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
 
 def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str, str]:
     """Write one file, named after its content, unless it is there already."""
-    with replacing(folder / f"{part}.safetensors") as temporary:
-        save_file({key: t.contiguous() for key, t in tensors.items()}, temporary)
+    path = folder / f"{part}.safetensors"
+    with replacing(path) as temporary:
+        try:
+            save_file({key: t.contiguous() for key, t in tensors.items()}, temporary)
+        except SafetensorError as error:  # also what the disk says
+            raise OutputError(f"{path}: cannot be written ({error})") from None
         digest = _sha256(temporary)
         named = folder / f"{part}-{digest[:16]}.safetensors"
-    (folder / f"{part}.safetensors").replace(named)
+    path.replace(named)
     return {"name": named.name, "sha256": digest}
 
 

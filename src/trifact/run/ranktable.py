@@ -10,9 +10,9 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from trifact.durable import replacing
 from trifact.errors import RunError
 from trifact.graph.known import Ints
+from trifact.graph.storage import write_parquet
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -54,12 +54,8 @@ class RankTable:
         columns["seen"] = np.tile(self.seen, 2)
         ids, ranks = ", ".join(FACT), ", ".join([*columns][4:])
         side = f"case side when 0 then '{SIDES[0]}' else '{SIDES[1]}' end as side"
-        with replacing(path) as part, duckdb.connect() as base:
-            base.register("columns", columns)
-            base.execute(
-                f"copy (select '{self.split}' as split, {ids}, {side}, {ranks} from columns) "
-                f"to {_quoted(part)} (format parquet, compression zstd)"
-            )
+        select = f"select '{self.split}' as split, {ids}, {side}, {ranks} from columns"
+        write_parquet(path, columns, select)
 
 
 def read_ranks(path: Path) -> RankTable:
