@@ -201,6 +201,8 @@ def test_names_that_share_a_hash_stay_apart(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 INTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may ignore it
 import sys, trifact
 from trifact.graph.facttable import FactTable
 with FactTable(memory_mb=300, disk_gb=1) as table:
