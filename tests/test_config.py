@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trifact.config import Config, doc, setting
+from trifact.config import Config, doc, option
 from trifact.errors import ConfigError
 from trifact.graph.options import LoadConfig
 
 
 @dataclass(frozen=True)
 class Sample(Config):
-    kind: str = setting("a", "which one", choices=("a", "b"))
-    count: int = setting(1, "how many", low=0, high=10)
-    rate: float = setting(0.5, "how fast", low=0)
-    names: tuple[str, ...] = setting((), "what they are called")
-    limit: int | None = setting(None, "at most so many", low=1)
-    loud: bool = setting(False, "whether it is heard")
-    text: str = setting("", "anything")
+    kind: str = option("a", "which one", choices=("a", "b"))
+    count: int = option(1, "how many", low=0, high=10)
+    rate: float = option(0.5, "how fast", low=0)
+    names: tuple[str, ...] = option((), "what they are called")
+    limit: int | None = option(None, "at most so many", low=1)
+    loud: bool = option(False, "whether it is heard")
+    text: str = option("", "anything")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 >>> @dataclass(frozen=True)
 ... class Bread(Config):
-...     flour: str = setting("rye", "what it is made of", choices=("rye", "wheat"))
-...     minutes: int = setting(45, "time in the oven", low=1)
+...     flour: str = option("rye", "what it is made of", choices=("rye", "wheat"))
+...     minutes: int = option(45, "time in the oven", low=1)
 >>> Bread(minutes=0)
 Traceback (most recent call last):
 trifact.errors.ConfigError: minutes must be at least 1, not 0
@@ -31,7 +31,7 @@ from typing import Any, Self
 from trifact.errors import ConfigError
 
 
-def setting(
+def option(
     default: Any,  # noqa: ANN401 - the field's annotation says the type
     doc: str,
     *,
@@ -46,7 +46,7 @@ def setting(
 
 @dataclass(frozen=True)
 class Config:
-    """Base of all settings; a subclass only lists its fields with `setting`."""
+    """Base of all settings; a subclass only lists its fields with `option`."""
 
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))

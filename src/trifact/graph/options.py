@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from trifact.config import Config, setting
+from trifact.config import Config, option
 from trifact.errors import ConfigError
 
 FORMATS = ("tsv", "csv", "parquet", "ntriples", "nquads", "turtle", "rdfxml")
@@ -16,26 +16,26 @@ NUMBER = re.compile(r"[0-9]{1,6}")
 class LoadConfig(Config):
     """How facts are read, and how they are split where they come in one piece."""
 
-    format: str = setting("auto", "format of the files", choices=("auto", *FORMATS))
-    columns: tuple[str, ...] = setting(
+    format: str = option("auto", "format of the files", choices=("auto", *FORMATS))
+    columns: tuple[str, ...] = option(
         (), "subject, predicate and object column: three names, or three numbers from 1"
     )
-    header: str = setting("auto", "whether line 1 names the columns", choices=("auto", "yes", "no"))
-    delimiter: str = setting(",", "what separates the columns of CSV")
-    comment: str = setting("", "lines of TSV and CSV that begin so are left out, such as '#'")
-    literals: str = setting("skip", "what becomes of RDF literals", choices=("skip", "keep"))
-    skip_bad_lines: bool = setting(False, "drop and count lines that cannot be read")
-    labels: str = setting("", "file of names to show: entity TAB label (labels.tsv is found)")
-    valid: float = setting(0.05, "share of facts to validate on, if not split yet", low=0, high=0.5)
-    test: float = setting(0.05, "share of facts to test on, if not split yet", low=0, high=0.5)
-    split_seed: int = setting(0, "seed of the split", low=0)
-    memory_mb: int = setting(
+    header: str = option("auto", "whether line 1 names the columns", choices=("auto", "yes", "no"))
+    delimiter: str = option(",", "what separates the columns of CSV")
+    comment: str = option("", "lines of TSV and CSV that begin so are left out, such as '#'")
+    literals: str = option("skip", "what becomes of RDF literals", choices=("skip", "keep"))
+    skip_bad_lines: bool = option(False, "drop and count lines that cannot be read")
+    labels: str = option("", "file of names to show: entity TAB label (labels.tsv is found)")
+    valid: float = option(0.05, "share of facts to validate on, if not split yet", low=0, high=0.5)
+    test: float = option(0.05, "share of facts to test on, if not split yet", low=0, high=0.5)
+    split_seed: int = option(0, "seed of the split", low=0)
+    memory_mb: int = option(
         1500, "memory for reading, in MB; more goes to disk", low=200, high=100_000_000
     )
-    max_expanded_gb: float = setting(
+    max_expanded_gb: float = option(
         16.0, "a compressed file may expand to so many GB", low=0, high=1_000_000
     )
-    cache: bool = setting(True, "keep what was read, to load the same content faster again")
+    cache: bool = option(True, "keep what was read, to load the same content faster again")
 
     def __post_init__(self) -> None:
         super().__post_init__()

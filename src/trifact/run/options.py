@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trifact.config import Config
-from trifact.config import setting as option
+from trifact.config import Config, option
 
 if TYPE_CHECKING:  # the command line knows these settings without numpy
     from trifact.graph.graph import Graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trifact.config import Config, setting
+from trifact.config import Config, option
 from trifact.errors import ConfigError
 
 SPLITS = ("train", "valid", "test")
@@ -14,25 +14,25 @@ SPLITS = ("train", "valid", "test")
 class EvaluateConfig(Config):
     """How a run is evaluated; all of it is recorded with the result."""
 
-    split: str = setting("test", "which facts", choices=SPLITS)
-    graph: str = setting("", "facts of another graph, matched by name: a name, a file or a folder")
-    filter: tuple[str, ...] = setting(
+    split: str = option("test", "which facts", choices=SPLITS)
+    graph: str = option("", "facts of another graph, matched by name: a name, a file or a folder")
+    filter: tuple[str, ...] = option(
         SPLITS, "splits whose facts, but the one asked for, are left out of the candidates"
     )
-    raw: bool = setting(False, "also rank among all candidates, with nothing left out")
-    type_constrained: bool = setting(
+    raw: bool = option(False, "also rank among all candidates, with nothing left out")
+    type_constrained: bool = option(
         False, "candidates are the subjects or objects that train has with the predicate"
     )
-    types: str = setting(
+    types: str = option(
         "", "file of entity TAB type; candidates share a type with those that train has"
     )
-    k: tuple[int, ...] = setting((1, 3, 10), "the k of Hits@k")
-    bootstrap: int = setting(1000, "resamples of the 95 % intervals (0: none)", low=0)
-    seed: int = setting(0, "seed of the resamples", low=0)
-    double: bool = setting(False, "score in float64")
-    checkpoint: str = setting("best", "which factors", choices=("best", "last"))
-    budget_mb: int = setting(256, "memory for scores, in MB", low=1)
-    label: str = setting("", "name of the result's folder; made from the settings if not given")
+    k: tuple[int, ...] = option((1, 3, 10), "the k of Hits@k")
+    bootstrap: int = option(1000, "resamples of the 95 % intervals (0: none)", low=0)
+    seed: int = option(0, "seed of the resamples", low=0)
+    double: bool = option(False, "score in float64")
+    checkpoint: str = option("best", "which factors", choices=("best", "last"))
+    budget_mb: int = option(256, "memory for scores, in MB", low=1)
+    label: str = option("", "name of the result's folder; made from the settings if not given")
 
     def __post_init__(self) -> None:
         super().__post_init__()

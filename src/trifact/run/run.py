@@ -83,9 +83,7 @@ class Run:
 
     def model(self, which: str = "best") -> Model:
         """The model of a checkpoint."""
-        model = MODELS[self.config.model](1, 1, rank=1)
-        model.tables = self.factors(which)
-        return model
+        return MODELS[self.config.model].of(self.factors(which))
 
     def _manifest(self, which: str) -> dict[str, Any]:
         return checkpoint.read_manifest(self.path / CHECKPOINTS, which)

@@ -13,7 +13,7 @@ the predicate table says which setting a model is of, and scores need to know no
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -46,6 +46,13 @@ class Model:
                 rows = predicates if role == "predicate" else entities
                 drawn = torch.randn(rows, rank * self.field.parts, generator=generator)
                 self.tables[name] = drawn.mul_(scale)
+
+    @classmethod
+    def of(cls, tables: dict[str, Tensor]) -> Self:
+        """The model of given tables."""
+        model = cls.__new__(cls)
+        model.tables = tables
+        return model
 
     @property
     def entities(self) -> int:
