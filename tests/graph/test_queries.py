@@ -64,9 +64,7 @@ def test_cap_one_is_a_batch_of_facts() -> None:
 
 def same(a: list[Batch], b: list[Batch]) -> bool:
     pairs = [(vars(x), vars(y)) for x, y in zip(a, b, strict=True)]
-    return all(
-        (x[key] == y[key]).all() for x, y in pairs for key in x if len(x[key]) == len(y[key])
-    )
+    return all(np.array_equal(x[key], y[key]) for x, y in pairs for key in x)
 
 
 @pytest.mark.parametrize("cap", [0, 1, 3])
