@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 import trifact
 from trifact.graph.graph import Graph
-from trifact.run import training
+from trifact.run import checkpoint, training
 from trifact.run.evaluation import evaluate
+from trifact.run.folder import CHECKPOINTS
 from trifact.run.options import TrainConfig
 from trifact.run.protocol import EvaluateConfig
+from trifact.run.ranktable import SIDES
 from trifact.run.run import Run
 
 with warnings.catch_warnings():  # of PyKEEN's own imports
@@ -25,11 +29,17 @@ with warnings.catch_warnings():  # of PyKEEN's own imports
     evaluation = pytest.importorskip("pykeen.evaluation")
     triples = pytest.importorskip("pykeen.triples")
 
-SIDES = {"overall": "both", "object": "tail", "subject": "head"}
+THEIRS = {"object": "tail", "subject": "head"}
+TIES = ("optimistic", "realistic", "pessimistic")
 METRICS = {
     "mrr": "inverse_harmonic_mean_rank",
     "mr": "arithmetic_mean_rank",
     **{f"hits@{k}": f"hits_at_{k}" for k in (1, 3, 10)},
+}
+TIED: dict[str, Callable[[Tensor], Tensor]] = {
+    "none": torch.Tensor.clone,
+    "many": torch.Tensor.sign,  # whole numbers: equal scores are exactly equal, in both
+    "all": torch.zeros_like,
 }
 
 
@@ -61,27 +71,34 @@ def theirs(run: Run, graph: Graph, name: str) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("tied", TIED)
 @pytest.mark.parametrize("name", ["complex", "distmult"])
-def test_all_metrics_are_those_of_pykeen(
-    graph: Graph, tmp_path: Path, name: str, ties: bool
+def test_ranks_and_metrics_are_those_of_pykeen(
+    graph: Graph, tmp_path: Path, name: str, tied: str
 ) -> None:
-    """With ties: nothing was trained and the factors are zero, so every score is equal."""
-    config = TrainConfig(model=name, setting="standard", rank=6, epochs=0 if ties else 20)
-    config = config.replace(init_scale=0.0 if ties else 1e-3, precision="float32")
+    """Rank by rank for every fact and side, whatever ties are counted as; then what they give."""
+    config = TrainConfig(model=name, setting="standard", rank=6, epochs=20, precision="float32")
     run = training.train(graph, config, out=tmp_path / "run")
-    ours = evaluate(run, EvaluateConfig(bootstrap=0)).metrics["filtered"]
-    found = evaluation.RankBasedEvaluator(filtered=True, clear_on_finalize=False).evaluate(
+    factors = {table: TIED[tied](rows) for table, rows in run.factors().items()}
+    checkpoint.save(run.path / CHECKPOINTS, "best", {"factors": factors}, run.metrics)
+    ours = evaluate(run, EvaluateConfig(bootstrap=0))
+    evaluator = evaluation.RankBasedEvaluator(filtered=True, clear_on_finalize=False)
+    found = evaluator.evaluate(
         theirs(run, graph, name),
-        torch.tensor(graph.test),
+        torch.tensor(ours.ranks.facts),
         additional_filter_triples=[torch.tensor(graph.train), torch.tensor(graph.valid)],
         use_tqdm=False,
     )
-    for group, side in SIDES.items():
-        row = ours["overall"] if group == "overall" else ours["by_side"][group]
-        for kind in ("realistic", "optimistic", "pessimistic"):
-            mine = row if kind == "realistic" else row[kind]
+    assert len(ours.ranks.facts) == len(graph.test) > 30
+    for place, side in enumerate(SIDES):
+        for ties in TIES:
+            ranks = np.concatenate(evaluator.ranks[THEIRS[side], ties])  # (n,), in order of facts
+            np.testing.assert_array_equal(ours.ranks.filtered.under(ties)[:, place], ranks)
+            row = ours.metrics["filtered"]["by_side"][side]
             for metric, their_name in METRICS.items():
-                value = found.get_metric(f"{side}.{kind}.{their_name}")
-                assert mine[metric] == pytest.approx(float(value), rel=1e-6), (side, kind, metric)
-    assert np.isfinite(ours["overall"]["mrr"])
+                value = found.get_metric(f"{THEIRS[side]}.{ties}.{their_name}")
+                mine = (row if ties == "realistic" else row[ties])[metric]
+                assert mine == pytest.approx(float(value), rel=1e-6), (side, ties, metric)
+    ranked = ours.ranks.filtered
+    assert (ranked.optimistic < ranked.pessimistic).any() == (tied != "none")
+    assert len(np.unique(ranked.realistic)) > 3  # where all are tied, by the filter alone

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from trifact.cli.screen import bars, count, screen, share, short, table
 from trifact.errors import OutputError
-from trifact.graph.description import CATEGORIES, Description, PredicateRow
+from trifact.graph.description import Description, PredicateRow
 from trifact.graph.graph import Graph
 
 SHOWN = 15
@@ -75,33 +71,22 @@ def _predicates(graph: Graph, rows: list[PredicateRow], total: int) -> object:
 
 
 def _categories(found: Description) -> object:
-    counts, facts = _by_category(found)
-    total = sum(facts.values())
+    kinds = found.by_category
+    total = sum(facts for _, facts in kinds.values())
     grid = table("kind", "predicates", "facts", "share", title="\nPredicates by kind")
-    for category in CATEGORIES:
-        cells = f"{counts[category]:,}", f"{facts[category]:,}", share(facts[category], total)
-        grid.add_row(category, *cells)
+    for category, (predicates, facts) in kinds.items():
+        grid.add_row(category, f"{predicates:,}", f"{facts:,}", share(facts, total))
     return grid
 
 
-def _by_category(found: Description) -> tuple[Counter[str], Counter[str]]:
-    counts, facts = Counter[str](), Counter[str]()
-    for row in found.predicates:
-        counts[row.category] += 1
-        facts[row.category] += row.facts
-    return counts, facts
-
-
 def _degree_counts(found: Description) -> list[tuple[str, int]]:
-    """Entities by facts, in bins that double: 0, 1, 2-3, 4-7, ..."""
-    top = int(found.degrees.max(initial=0))
-    edges = [0, 1, *(2**k for k in range(1, top.bit_length() + 1))]
-    counts, _ = np.histogram(found.degrees, bins=[*edges, np.inf])
-    labels = [
-        str(low) if high == low + 1 else f"{low:,}-{high - 1:,}"
-        for low, high in itertools.pairwise(edges)
+    return [
+        (
+            f"{degrees.start:,}" if len(degrees) == 1 else f"{degrees.start:,}-{degrees[-1]:,}",
+            entities,
+        )
+        for degrees, entities in found.by_degree
     ]
-    return [*zip(labels, counts.tolist(), strict=False)][0 if counts[0] else 1 :]
 
 
 def _print_leakage(graph: Graph, found: Description) -> None:
@@ -195,8 +180,7 @@ def draw(graph: Graph, found: Description, path: Path) -> None:
     middle.plot(range(1, len(sizes) + 1), sizes, ".-", color="#3b6ea5")
     middle.set(title="Facts by predicate", xlabel="predicate, largest first", ylabel="facts")
     middle.set(xscale="log", yscale="log")
-    _, facts = _by_category(found)
-    right.bar(CATEGORIES, [facts[c] for c in CATEGORIES], color="#c8553d")
+    right.bar([*found.by_category], [n for _, n in found.by_category.values()], color="#c8553d")
     right.set(title="Facts by kind of predicate", ylabel="facts")
     for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,22 @@ class Description:
     def grouping_ratio(self) -> float:
         """How much work grouping by query saves."""
         return self.questions / max(self.distinct_queries, 1)
+
+    @property
+    def by_category(self) -> dict[str, tuple[int, int]]:
+        """Predicates of each category, and their facts in train."""
+        rows = {c: [row for row in self.predicates if row.category == c] for c in CATEGORIES}
+        return {c: (len(some), sum(row.facts for row in some)) for c, some in rows.items()}
+
+    @property
+    def by_degree(self) -> list[tuple[range, int]]:
+        """Entities by facts in train, in bins that double: 0 if there are such, 1, 2-3, 4-7, ..."""
+        top = int(self.degrees.max(initial=0))
+        edges = [0, *(2**k for k in range(top.bit_length() + 1))]
+        counts, _ = np.histogram(self.degrees, bins=[*edges, np.inf])
+        bins = [range(low, high) for low, high in pairwise(edges)]
+        found = list(zip(bins, counts[: len(bins)].tolist(), strict=True))
+        return found if self.unseen_entities else found[1:]
 
 
 def describe(graph: Graph) -> Description:

@@ -12,15 +12,20 @@ from typing import Any
 import numpy as np
 
 from trifact.graph.graph import Graph
+from trifact.graph.known import Ints
 from trifact.run.evaluation import Evaluation
+from trifact.run.history import Epoch
+from trifact.run.markup import figure, paragraph, section, side_by_side, table
 from trifact.run.pictures import Series, bar_chart, histogram, legend, line_chart
-from trifact.run.ranktable import SIDES
+from trifact.run.portrait import portrait
+from trifact.run.ranktable import SIDES, Floats
+from trifact.run.reliability import reliability
 from trifact.run.run import Run
 
 STYLE = Path(__file__).with_name("report.css")
 MOST_PREDICATES = 20
 MOST_FACTS = 12
-RANK_BINS = (1, 2, 4, 11, 31, 101, 301, 1001)
+RANK_BINS = (1, 3, 10, 30, 100, 300, 1000)  # the last rank of each
 
 
 @dataclass(frozen=True)
@@ -39,18 +44,24 @@ class Subject:
 
 def page(subjects: Sequence[Subject]) -> str:
     """The whole page."""
-    first, title = subjects[0], " · ".join(subject.name for subject in subjects)
+    title = " · ".join(subject.name for subject in subjects)
+    graphs = {subject.graph.content_hash: subject.graph for subject in subjects}
     parts = [
-        f"<h1>{escape(first.graph.name)}</h1><p>{escape(title)}</p>",
+        f"<h1>{escape(' · '.join(graph.name for graph in graphs.values()))}</h1>",
+        paragraph(title),
         "".join(_cards(subject, named=len(subjects) > 1) for subject in subjects),
-        _section("How training went", _curves(subjects)),
+        section("How training went", _curves(subjects)),
     ]
     for subject in subjects:
         suffix = f": {subject.name}" if len(subjects) > 1 else ""
         if subject.evaluation is not None:
-            parts.append(_section(f"Evaluation{suffix}", _evaluation(subject)))
-        parts.append(_section(f"Settings and speed{suffix}", _settings(subject)))
-    parts.append(_section("The graph", _graph(first.graph)))
+            parts.append(section(f"Evaluation{suffix}", _evaluation(subject)))
+        if probabilities := reliability(subject.run):
+            parts.append(section(f"Probabilities{suffix}", probabilities))
+        parts.append(section(f"Settings and speed{suffix}", _settings(subject)))
+    for graph in graphs.values():
+        suffix = f": {graph.name}" if len(graphs) > 1 else ""
+        parts.append(section(f"The graph{suffix}", portrait(graph)))
     style = STYLE.read_text(encoding="utf-8")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -58,27 +69,6 @@ def page(subjects: Sequence[Subject]) -> str:
         f"<title>{escape(title)}</title><style>{style}</style></head>"
         f"<body>{''.join(parts)}</body></html>\n"
     )
-
-
-def _section(title: str, body: str) -> str:
-    return f"<h2>{escape(title)}</h2>{body}"
-
-
-def _figure(title: str, chart: str) -> str:
-    return f"<figure><h3>{escape(title)}</h3>{chart}</figure>" if chart else ""
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text: int = 1) -> str:
-    """A table whose first `text` columns are text."""
-
-    def cells(row: Sequence[str], tag: str) -> str:
-        return "".join(
-            f"<{tag}{' class=text' if i < text else ''}>{escape(cell)}</{tag}>"
-            for i, cell in enumerate(row)
-        )
-
-    lines = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return f'<div class="scroll"><table><tr>{cells(header, "th")}</tr>{lines}</table></div>'
 
 
 def _cards(subject: Subject, *, named: bool) -> str:
@@ -105,26 +95,34 @@ def _interval(metrics: dict[str, dict[str, list[float]]]) -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _curves(subjects: Sequence[Subject]) -> str:
     """Loss and validation MRR, by epoch and by time."""
-    loss, by_epoch, by_time = list[Series](), list[Series](), list[Series]()
-    for subject in subjects:
-        history = subject.run.history
-        minutes = [s / 60 for s in accumulate(epoch.seconds for epoch in history)]
-        loss.append(Series(subject.name, [(e.epoch, e.loss) for e in history]))
-        valid = [(e.epoch, t, e.mrr) for e, t in zip(history, minutes, strict=True) if e.mrr]
-        by_epoch.append(Series(subject.name, [(epoch, mrr) for epoch, _, mrr in valid]))
-        by_time.append(Series(subject.name, [(t, mrr) for _, t, mrr in valid]))
-    charts = [
-        _figure("Loss", line_chart(loss, x="epoch", y="mean loss of a fact")),
-        _figure("Validation MRR by epoch", line_chart(by_epoch, x="epoch", y="MRR")),
-        _figure("Validation MRR by time", line_chart(by_time, x="minutes of training", y="MRR")),
-    ]
-    names = legend([subject.name for subject in subjects])
-    return f'{names}<div class="charts">{"".join(charts)}</div>'
+    histories = [(subject.name, subject.run.history) for subject in subjects]
+    longest = max(sum(epoch.seconds for epoch in history) for _, history in histories)
+    unit, length = ("seconds", 1.0) if longest < 120 else ("minutes", 60.0)
+    charts = []
+    for what, y, field in (
+        ("Loss", "mean loss of a fact", "loss"),
+        ("Validation MRR", "MRR", "mrr"),
+    ):
+        by_epoch = [Series(name, _points(history, field)) for name, history in histories]
+        by_time = [Series(name, _points(history, field, length)) for name, history in histories]
+        charts.append(figure(f"{what} by epoch", line_chart(by_epoch, x="epoch", y=y)))
+        charts.append(figure(f"{what} by time", line_chart(by_time, x=f"{unit} of training", y=y)))
+    return legend([name for name, _ in histories]) + side_by_side(*charts)
+
+
+def _points(history: list[Epoch], field: str, length: float = 0) -> list[tuple[float, float]]:
+    """A field of the epochs where it is known, by epoch or (with the length of a unit) by time."""
+    times = accumulate(epoch.seconds for epoch in history)
+    places = [s / length for s in times] if length else [epoch.epoch for epoch in history]
+    values = (getattr(epoch, field) for epoch in history)
+    return [(x, y) for x, y in zip(places, values, strict=True) if y is not None]
 
 
 def _evaluation(subject: Subject) -> str:
@@ -137,16 +135,14 @@ def _evaluation(subject: Subject) -> str:
     categories = [(name, part["mrr"]) for name, part in found["by_category"].items()]
     by_size = sorted(found["by_predicate"], key=lambda row: -row["both"]["queries"])
     predicates = [(row["label"], row["both"]["mrr"]) for row in by_size[:MOST_PREDICATES]]
+    largest = "MRR of the predicates with most test facts"
     charts = [
-        _figure("MRR by kind of predicate", bar_chart(categories, unit="MRR")),
-        _figure("Ranks", histogram(_rank_counts(subject.evaluation), x="filtered rank")),
-        _figure(
-            "MRR of the predicates with most test facts",
-            bar_chart(predicates, unit="MRR"),
-        ),
+        figure("Ranks", histogram(_rank_counts(subject.evaluation), x="filtered rank, up to")),
+        figure(largest, bar_chart(predicates, unit="MRR"), tall=True),
+        figure("MRR by kind of predicate", bar_chart(categories, unit="MRR")),
     ]
-    tables = _metrics_table(found) + f'<div class="charts">{"".join(charts)}</div>'
-    return f"<p>{escape(about)}</p>{tables}{_notable_facts(subject)}"
+    tables = _metrics_table(found) + side_by_side(*charts)
+    return paragraph(about) + tables + _notable_facts(subject)
 
 
 def _metrics_table(found: dict[str, Any]) -> str:
@@ -159,7 +155,8 @@ def _metrics_table(found: dict[str, Any]) -> str:
         [label, f"{part['queries']:,}", *(_number(part[name]) for name in names)]
         for label, part in rows.items()
     ]
-    return _table(["", "queries", *(name.upper() for name in names)], cells)
+    titles = (name.upper() if name in ("mrr", "mr") else name.title() for name in names)
+    return table(["", "queries", *titles], cells)
 
 
 def _number(value: float) -> str:
@@ -167,32 +164,36 @@ def _number(value: float) -> str:
 
 
 def _rank_counts(evaluation: Evaluation) -> list[tuple[str, int]]:
-    edges = [*RANK_BINS, np.inf]
+    """Queries by rank, each bin under the largest rank in it."""
+    edges = [0.5, *(last + 0.5 for last in RANK_BINS), np.inf]
     counts, _ = np.histogram(evaluation.ranks.filtered.realistic, bins=edges)
-    labels = [f"{low}-{high - 1:g}" for low, high in zip(RANK_BINS[1:], edges[2:], strict=True)]
-    labels[-1] = f">{RANK_BINS[-1] - 1}"
-    return list(zip(["1", *labels], counts.tolist(), strict=True))
+    return list(zip([*(f"{last:,}" for last in RANK_BINS), "more"], counts.tolist(), strict=True))
 
 
 def _notable_facts(subject: Subject) -> str:
     """The facts that the model would never have doubted, and those it would never have found."""
     assert subject.evaluation is not None
-    table = subject.evaluation.ranks
-    worst = table.filtered.realistic.mean(axis=1)
-    order = np.argsort(worst, kind="stable")
-    shown = {"Hardest": order[::-1][:MOST_FACTS], "Easiest": order[:MOST_FACTS]}
+    ranks = subject.evaluation.ranks
+    both = ranks.filtered.realistic  # (n, 2)
+    order = _by_rank(both.mean(axis=1), ranks.facts[:, 1])
+    header = ["subject", "predicate", "object", "rank of object", "rank of subject"]
     parts = []
-    for title, chosen in shown.items():
+    for title, chosen in (("Hardest", order[::-1][:MOST_FACTS]), ("Easiest", order[:MOST_FACTS])):
         rows = [
-            [
-                *_named(subject.graph, table.facts[i]),
-                *(f"{r:g}" for r in table.filtered.realistic[i]),
-            ]
+            [*_named(subject.graph, ranks.facts[i]), *(f"{rank:,g}" for rank in both[i])]
             for i in chosen
         ]
-        header = ["subject", "predicate", "object", "rank of object", "rank of subject"]
-        parts.append(f"<h3>{title} test facts</h3>{_table(header, rows, text=3)}")
+        parts.append(f"<h3>{title} test facts</h3>{table(header, rows, text=3)}")
     return "".join(parts)
+
+
+def _by_rank(ranks: Floats, predicates: Ints) -> Ints:
+    """The order of facts by rank; among equals, of every predicate one before a second of any."""
+    order = np.argsort(predicates, kind="stable")
+    ordered = predicates[order]
+    place = np.empty(len(order), dtype=np.int64)  # of a fact among those of its predicate
+    place[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    return np.lexsort((place, ranks))
 
 
 def _named(graph: Graph, fact: Sequence[int]) -> list[str]:
@@ -210,13 +211,5 @@ def _settings(subject: Subject) -> str:
         *([key, str(value)] for key, value in run.machine.items()),
     ]
     settings = [[key, str(value)] for key, value in vars(run.config).items() if value is not None]
-    tables = f"{_table(['setting', 'value'], settings)}{_table(['speed and machine', ''], speed)}"
-    return f'<div class="charts">{tables}</div>'
-
-
-def _graph(graph: Graph) -> str:
-    rows = [["entities", f"{len(graph.entities):,}"], ["predicates", f"{len(graph.predicates):,}"]]
-    rows += [[split, f"{len(facts):,}"] for split, facts in graph.splits.items()]
-    rows.append(["content hash", graph.content_hash[:16]])
-    notes = "".join(f"<p>{escape(note)}</p>" for note in graph.notes)
-    return _table(["", ""], rows) + notes
+    speeds = table(["speed and machine", ""], speed)
+    return side_by_side(table(["setting", "value"], settings), speeds)
