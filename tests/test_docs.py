@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from scripts import benchmarks, make_cli_docs
+from PIL import Image
+from scripts import benchmarks, make_cli_docs, quality
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -22,6 +23,13 @@ def test_the_page_of_commands_is_current() -> None:
 def test_the_page_of_performance_is_that_of_the_records() -> None:
     page = benchmarks.PAGE.read_text(encoding="utf-8")
     assert page == benchmarks.page(), "run `python -m scripts.benchmarks --page`"
+
+
+def test_the_figure_of_quality_is_that_of_the_records() -> None:
+    with Image.open(quality.PICTURE) as picture:
+        found = picture.info["Curves"]
+    expected = quality.digest(quality.drawn(quality.curves()))
+    assert found == expected, "run `python -m scripts.quality`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from trifact.answer.run import Run as Run
     from trifact.config import Config as Config
     from trifact.errors import TrifactError as TrifactError
     from trifact.graph.graph import Graph as Graph
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from trifact.run.evaluation import Evaluation as Evaluation
     from trifact.run.options import TrainConfig as TrainConfig
     from trifact.run.protocol import EvaluateConfig as EvaluateConfig
-    from trifact.run.run import Run as Run
 
 _ROOMS = {
     "Config": "trifact.config",
@@ -33,7 +33,7 @@ _ROOMS = {
     "Evaluation": "trifact.run.evaluation",
     "Graph": "trifact.graph.graph",
     "LoadConfig": "trifact.graph.options",
-    "Run": "trifact.run.run",
+    "Run": "trifact.answer.run",
     "TrainConfig": "trifact.run.options",
     "TrifactError": "trifact.errors",
 }
@@ -65,12 +65,19 @@ def load(source: object, **settings: Any) -> Graph:  # noqa: ANN401
 
 
 def train(graph: Graph, *, out: str | os.PathLike[str] | None = None, **settings: Any) -> Run:  # noqa: ANN401
-    """Train a model on a graph; `settings` are the fields of `TrainConfig`."""
+    """Train a model on a graph, and calibrate it on the validation facts, if there are some.
+
+    `settings` are the fields of `TrainConfig`.
+    """
+    from trifact.answer.run import Run
     from trifact.run.options import TrainConfig
     from trifact.run.training import train as train_model
 
     folder = None if out is None else Path(out)
-    return train_model(graph, TrainConfig.from_values(settings), out=folder)
+    run = Run(train_model(graph, TrainConfig.from_values(settings), out=folder).path)
+    if len(graph.valid):
+        run.calibrate()
+    return run
 
 
 def evaluate(run: Run, **settings: Any) -> Evaluation:  # noqa: ANN401
@@ -83,7 +90,7 @@ def evaluate(run: Run, **settings: Any) -> Evaluation:  # noqa: ANN401
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """The run in a folder."""
-    from trifact.run.run import Run
+    from trifact.answer.run import Run
 
     return Run(path)
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from trifact.tensor import workspace
 from trifact.tensor.batches import Batch
 from trifact.tensor.descent import Objective
 from trifact.tensor.gradients import Gradient, Rows
@@ -36,8 +37,10 @@ def test_gradients_are_those_of_the_ungrouped_objective(
     double_model: Callable[..., Model],
     batch_of: Callable[..., Batch],
     plain: Twin,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = double_model(name, predicates=10 if reciprocal else 5)
+    monkeypatch.setattr(workspace, "BLOCK", 3 * model.table("object").shape[1])  # three rows at a time
     batch = batch_of(entities=23, predicates=10, weighted=weighted)
     omega = regularizer(penalty, entity=0.3, predicate=0.2)
     work = Workspace(budget=4 * 24 * 8)  # blocks of four queries

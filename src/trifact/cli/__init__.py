@@ -8,8 +8,16 @@ import typer
 
 import trifact
 from trifact.cli import data
+from trifact.cli.calibrate import calibrate
+from trifact.cli.discover import discover
 from trifact.cli.evaluate import classify, compare, evaluate
+from trifact.cli.explain import explain
+from trifact.cli.export import export
+from trifact.cli.predict import predict, score
 from trifact.cli.report import report
+from trifact.cli.reproduce import reproduce
+from trifact.cli.search import search
+from trifact.cli.similar import similar
 from trifact.cli.train import train
 from trifact.errors import TrifactError
 
@@ -21,11 +29,23 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(train)
-app.command()(evaluate)
-app.command()(compare)
-app.command()(classify)
-app.command()(report)
+for command in (
+    train,
+    predict,
+    score,
+    discover,
+    explain,
+    similar,
+    calibrate,
+    evaluate,
+    compare,
+    classify,
+    report,
+    export,
+    search,
+    reproduce,
+):
+    app.command()(command)
 app.add_typer(data.app, name="data")
 
 

@@ -67,6 +67,7 @@ def _parameter(config: type[Config], field: dataclasses.Field[Any]) -> inspect.P
     shown = "" if field.default in ("", (), None) else f"; default {_shown(field.default)}"
     flag = field.name.replace("_", "-")
     names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
+    names += [f"-{flag}"] if len(flag) == 1 else []
     option = typer.Option(*names, help=doc(config, field.name) + shown, show_default=False)
     return inspect.Parameter(
         field.name,

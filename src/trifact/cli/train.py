@@ -31,6 +31,10 @@ def train(
     warm_start: Annotated[
         Path | None, typer.Option(help="Begin with the factors of the run in this folder.")
     ] = None,
+    tune: Annotated[
+        str,
+        typer.Option(help="First look for better settings for so long, such as 90s, 20m, 2h."),
+    ] = "",
     refit: Annotated[
         bool, typer.Option(help="Then train on all facts, for as many epochs: what one deploys.")
     ] = False,
@@ -47,6 +51,7 @@ def train(
             config=config,
             resume=resume,
             warm_start=warm_start,
+            tune=tune,
             refit=refit,
             settings=settings,
             loading=loading,

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trifact.answer.calibration import adopt, calibrate
 from trifact.cli.screen import say, screen, watching
+from trifact.durable import write_text
 from trifact.errors import ConfigError, InputError
+from trifact.graph.graph import Graph
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run import training
+from trifact.run.durations import seconds
+from trifact.run.folder import unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -27,6 +32,7 @@ class Request:
     config: Path | None
     resume: Path | None
     warm_start: Path | None
+    tune: str
     refit: bool
     settings: dict[str, Any]
     loading: dict[str, Any]
@@ -36,20 +42,29 @@ def run_training(asked: Request) -> None:
     """Train or go on, show how it goes, say where the run is."""
     if bool(asked.graph) == bool(asked.resume):
         raise ConfigError("give a graph to train on, or a run to --resume (and not both)")
+    if asked.tune and (asked.resume or asked.warm_start):
+        raise ConfigError("--tune begins anew: leave out --resume and --warm-start")
     with watching() as progress:
         run = _resume(asked, progress) if asked.resume else _train(asked, progress)
+        calibration = calibrate(run, progress=progress) if len(run.graph().valid) else None
         if asked.refit:
             say(f"training on all facts for {run.best_epoch} epochs")
-            training.refit(run, on_epoch=show, progress=progress)
+            again = training.refit(run, on_epoch=show, progress=progress)
+            if calibration is not None:
+                adopt(calibration, again)
     mrr, epoch = run.metrics["mrr"], run.metrics["epoch"]
     found = f"validation MRR {mrr:.4f}" if mrr is not None else "not validated"
     screen().print(f"[bold]{run.path}[/bold]  {found} in epoch {epoch}")
 
 
 def _train(asked: Request, progress: Progress) -> Run:
-    config = TrainConfig.from_values({**_file(asked.config), **asked.settings})
+    given = {**_file(asked.config), **asked.settings}
+    config = TrainConfig.from_values(given)
+    time = seconds(asked.tune) if asked.tune else 0.0
     graph = load(asked.graph, LoadConfig.from_values(asked.loading), progress=progress)
     say(*graph.notes)
+    if time:
+        return _tuned(asked, graph, given, time, progress)
     return training.train(
         graph,
         config,
@@ -58,6 +73,23 @@ def _train(asked: Request, progress: Progress) -> Run:
         progress=progress,
         warm_start=asked.warm_start,
     )
+
+
+def _tuned(
+    asked: Request, graph: Graph, given: dict[str, Any], time: float, progress: Progress
+) -> Run:
+    """Train with the best settings that were found in the time; what was tried stays beside it."""
+    from trifact.run.tuning import Watch, tune
+
+    model = TrainConfig.from_values(given).model
+    out = asked.out or unused_folder(f"{graph.name}-{model}-tuned".replace("/", "-"))
+    found = tune(graph, given, seconds=time, within=out.parent, watch=Watch(say, progress))
+    say(found.verdict)
+    try:
+        return training.train(graph, found.config, out=out, on_epoch=show, progress=progress)
+    finally:
+        if out.exists():
+            write_text(out / "tuning.jsonl", found.to_jsonl())
 
 
 def _resume(asked: Request, progress: Progress) -> Run:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from trifact.graph.graph import Graph
 from trifact.graph.known import distinct
@@ -64,6 +63,8 @@ def _overlapping(graph: Graph) -> Iterator[LeakyPair]:
     With M[predicate, (i, k)] = 1 for a fact, and R the same for (k, i), duplicates are M Mᵀ and
     inverses M Rᵀ; a predicate is always its own duplicate, which says nothing.
     """
+    from scipy import sparse  # takes as long as all of ours together, and few need it
+
     subject, predicate, obj = distinct(np.concatenate(list(graph.splits.values()))).T
     there, back = subject * len(graph.entities) + obj, obj * len(graph.entities) + subject
     pairs, column = np.unique(np.concatenate([there, back]), return_inverse=True)

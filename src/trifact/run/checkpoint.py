@@ -31,10 +31,18 @@ def save(folder: Path, name: str, parts: Parts, state: dict[str, Any]) -> None:
     _remove_unnamed(folder)
 
 
-def load(folder: Path, name: str, *parts: str) -> tuple[Parts, dict[str, Any]]:
-    """The tensors of some parts of a checkpoint, and its state; every file is checked."""
+def load(
+    folder: Path, name: str, *parts: str, checked: bool = True
+) -> tuple[Parts, dict[str, Any]]:
+    """The tensors of some parts of a checkpoint, and its state.
+
+    A truncated file is refused in any case; a changed one only if its content is `checked`, which
+    reads all of it.
+    """
     manifest = read_manifest(folder, name)
-    return {part: _load_part(folder, manifest["files"], part) for part in parts}, manifest["state"]
+    files = manifest["files"]
+    loaded = {part: _load_part(folder, files[part], checked=checked) for part in parts}
+    return loaded, manifest["state"]
 
 
 def read_manifest(folder: Path, name: str) -> dict[str, Any]:
@@ -69,10 +77,10 @@ def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str,
     return {"name": named.name, "sha256": digest}
 
 
-def _load_part(folder: Path, files: dict[str, dict[str, str]], part: str) -> dict[str, Tensor]:
-    path = folder / Path(files[part]["name"]).name
+def _load_part(folder: Path, file: dict[str, str], *, checked: bool) -> dict[str, Tensor]:
+    path = folder / Path(file["name"]).name
     try:
-        if _sha256(path) != files[part]["sha256"]:
+        if checked and _sha256(path) != file["sha256"]:
             raise RunError(f"{path}: its content has changed since it was saved; it is not used")
         return load_file(path)
     except (OSError, SafetensorError) as error:

@@ -19,10 +19,8 @@ from trifact.durable import write_text
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
-from trifact.graph.loading import load
-from trifact.graph.options import LoadConfig
 from trifact.progress import Progress, silent
-from trifact.run.matching import Matched, match
+from trifact.run.matching import Matched, match_file
 from trifact.run.ranktable import Bools, Floats
 from trifact.run.record import FOLDER
 from trifact.run.run import Run
@@ -91,7 +89,7 @@ def classify(
     judged, left_out = dict[str, Judged](), dict[str, dict[str, int]]()
     for split in ("valid", "test"):
         progress(f"scoring {split}", 0, 0)
-        false = _read(graph, negatives[split], progress)
+        false = match_file(graph, negatives[split], progress)
         judged[split] = _judged(graph, model, split, false, budget=budget_mb * 2**20)
         left_out[split] = false.left_out
     thresholds = Thresholds.of(judged["valid"])
@@ -132,15 +130,6 @@ def _area(judged: Judged) -> float | None:
         return None
     places = float(rankdata(judged.scores)[judged.true].sum())
     return (places - true * (true + 1) / 2) / (true * false)
-
-
-def _read(graph: Graph, path: Path, progress: Progress) -> Matched:
-    """The false facts of a file, in the ids of the graph."""
-    other = load(path, LoadConfig(valid=0.0, test=0.0), progress=progress)
-    matched = match(graph, other, other.train)
-    if not len(matched.facts):
-        raise RunError(f"{path}: the run knows the names of none of its facts")
-    return matched
 
 
 def _judged(graph: Graph, model: Model, split: str, false: Matched, *, budget: int) -> Judged:

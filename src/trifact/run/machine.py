@@ -11,8 +11,11 @@ from typing import Any
 
 import torch
 
+from trifact.tensor.workspace import Workspace
+
 REPEATS = 5
 MOST_ROWS = 20_000
+PROBE = 2**20  # entries of the table that precisions are compared on: emulated products crawl
 WORTH_IT = 1.2  # bfloat16 must be so much faster than float32 to be taken
 
 
@@ -56,11 +59,12 @@ def peak_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) 
     """
     queries = torch.randn(512, width).to(device, dtype)
     candidates = torch.randn(min(rows, MOST_ROWS), width).to(device, dtype)
-    torch.mm(queries, candidates.T)
+    product = Workspace().logits(len(queries), candidates)[:, : len(candidates)]
+    torch.mm(queries, candidates.T, out=product)  # the memory is touched before it is timed
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        product = torch.mm(queries, candidates.T)
+        torch.mm(queries, candidates.T, out=product)
         product[0, 0].item()  # waits for a GPU
         seconds.append(time.perf_counter() - start)
     return 2 * queries.numel() * len(candidates) / min(seconds)
@@ -68,5 +72,6 @@ def peak_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) 
 
 def faster_precision(device: torch.device, rows: int, width: int) -> str:
     """bfloat16 where its products are clearly faster than those of float32, else float32."""
+    rows = min(rows, max(1, PROBE // width))
     half, single = (peak_flops(t, device, rows, width) for t in (torch.bfloat16, torch.float32))
     return "bfloat16" if half > WORTH_IT * single else "float32"

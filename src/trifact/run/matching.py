@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
+from trifact.graph.loading import load
+from trifact.graph.options import LoadConfig
 from trifact.graph.vocabulary import Vocabulary
+from trifact.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -16,6 +22,8 @@ class Matched:
     """The facts all of whose names are known, and what had to be left out."""
 
     facts: Ints
+    known: NDArray[np.bool_]
+    """Which of the given facts these are."""
     left_out: dict[str, int]
     """Facts with a name that is not known, and the distinct such entities and predicates."""
 
@@ -26,14 +34,23 @@ def match(graph: Graph, other: Graph, facts: Ints) -> Matched:
     predicates = _ids(other.predicates, graph.predicates)
     columns = entities[facts[:, 0]], predicates[facts[:, 1]], entities[facts[:, 2]]
     mapped = np.stack(columns, axis=1)
-    known = (mapped >= 0).all(axis=1)
+    known: NDArray[np.bool_] = (mapped >= 0).all(axis=1)
     used, asked = np.unique(facts[:, [0, 2]]), np.unique(facts[:, 1])
     counts = {
         "facts": int((~known).sum()),
         "entities": int((entities[used] < 0).sum()),
         "predicates": int((predicates[asked] < 0).sum()),
     }
-    return Matched(mapped[known], counts)
+    return Matched(mapped[known], known, counts)
+
+
+def match_file(graph: Graph, path: Path, progress: Progress = silent) -> Matched:
+    """The facts of a file, in the ids of the graph."""
+    other = load(path, LoadConfig(valid=0.0, test=0.0), progress=progress)
+    matched = match(graph, other, other.train)
+    if not len(matched.facts):
+        raise RunError(f"{path}: the run knows the names of none of its facts")
+    return matched
 
 
 def _ids(names: Vocabulary, known: Vocabulary) -> Ints:

@@ -37,7 +37,7 @@ class TrainConfig(Config):
     precision: str = option("auto", "type of the products", choices=("auto", "float32", "bfloat16"))
     device: str = option("cpu", "where to compute", choices=("cpu", "cuda", "mps"))
     threads: int | None = option(None, "threads of the CPU; torch's own choice", low=1)
-    budget_mb: int = option(64, "memory for logits and scores, in MB", low=1)
+    budget_mb: int = option(256, "memory of a step beside its tables, in MB", low=1)
 
 
 def resolved(config: TrainConfig, graph: Graph) -> TrainConfig:

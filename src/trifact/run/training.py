@@ -45,7 +45,8 @@ from trifact.tensor.ranking import ranks
 from trifact.tensor.regularizers import frequencies, regularizer
 from trifact.tensor.workspace import Workspace
 
-OnEpoch = Callable[[Epoch], None]
+OnEpoch = Callable[[Epoch], str | None]
+"""Called after each epoch; whatever it says is why training ends here."""
 MAY_CHANGE = ("epochs", "patience", "validate_every", "threads", "budget_mb", "device")
 SAVE_SECONDS = 120.0
 
@@ -162,7 +163,7 @@ class Training:
                 self._train_epoch(interrupt)
                 epoch = self._close_epoch()
                 history.append(self.path / HISTORY, epoch)
-                on_epoch(epoch)
+                self.state.finished = on_epoch(epoch) or ""
                 if epoch.mrr is not None or time.perf_counter() - saved > SAVE_SECONDS:
                     self.save()
                     saved = time.perf_counter()
@@ -323,7 +324,8 @@ class Training:
                 entities=model.entities,
                 predicates=model.predicates,
             ),
-            work=Workspace(budget=config.budget_mb * 2**20, dtype=self._dtype),
+            # half for logits; the rest is for the rows that a batch touches
+            work=Workspace(budget=config.budget_mb * 2**20 // 2, dtype=self._dtype),
         )
 
     def tensors(self, batch: GraphBatch) -> Batch:

@@ -1,0 +1,161 @@
+"""Discovery against the bare matrix product over the same queries, in one run.
+
+Both go over the predicates of a graph, a part of them at a time, with ComplEx and random factors;
+each has a process of its own, and they take turns on the same parts.
+
+- products: the float32 product of the distinct queries with all candidates, and nothing else
+- ours: the list of the best facts among all pairs that make sense, as `trifact discover` makes it
+
+    python benchmarks/discovery.py --graph FB15K-237 --rank 500 [--budget-mb 256] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import statistics
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from trifact.answer.leftout import LeftOut
+from trifact.answer.ordering import ByScore
+from trifact.answer.pairs import Pairs
+from trifact.answer.roles import likely
+from trifact.answer.shortlist import Shortlist
+from trifact.answer.single import single_sides, unanswered
+from trifact.answer.sweep import Sweep
+from trifact.graph.loading import load
+from trifact.tensor.models import MODELS
+from trifact.tensor.workspace import Workspace
+
+MB = 2**20
+TOP = 10_000
+
+
+class Worker:
+    """A graph, the pairs that make sense in it, and a model with random factors."""
+
+    def __init__(self, graph_name: str, rank: int, budget: int) -> None:
+        graph, self.budget = load(graph_name), budget
+        sizes = len(graph.entities), 2 * len(graph.predicates)
+        self.model = MODELS["complex"](*sizes, rank=rank, scale=1.0, seed=0)
+        single = single_sides(graph.known("train"))
+        candidates = unanswered(likely(graph), graph.known("train"), single)
+        self.whole = Pairs(candidates, np.arange(len(graph.predicates)), len(graph.predicates))
+        self.left_out = LeftOut.of(graph, ("train", "valid", "test"), single=single)
+        self.news = Shortlist(TOP, ByScore())
+
+    def part(self, number: int, count: int) -> Pairs:
+        """Every `count`-th predicate in the order of their queries, so that parts are alike."""
+        sizes = [len(self.whole.subjects(p)) + len(self.whole.objects(p)) for p in self._all()]
+        chosen = np.sort(np.argsort(sizes, kind="stable")[number::count])
+        return Pairs(self.whole.candidates, chosen, self.whole.predicates)
+
+    def _all(self) -> range:
+        return range(self.whole.predicates)
+
+    def seconds(self, pairs: Pairs) -> float:
+        start = time.perf_counter()
+        self.run(pairs)
+        return time.perf_counter() - start
+
+    def run(self, pairs: Pairs) -> None:
+        raise NotImplementedError
+
+
+class Products(Worker):
+    def run(self, pairs: Pairs) -> None:
+        work, candidates = Workspace(self.budget // 2), self.model.table("object")
+        entities, predicates = pairs.queries()
+        for block in work.blocks(len(entities), candidates):
+            queries = self.model.queries(entities[block], predicates[block], towards="object")
+            buffer = work.logits(len(queries), candidates)[:, : len(candidates)]
+            torch.mm(queries, candidates.T, out=buffer)
+
+
+class Ours(Worker):
+    def run(self, pairs: Pairs) -> None:
+        sweep = Sweep(self.model, pairs, self.left_out, news=self.news, budget=self.budget)
+        sweep.run(lambda step: None)
+
+
+WORKERS = {"products": Products, "ours": Ours}
+_worker: Worker
+
+
+def _start(kind: str, graph: str, rank: int, budget: int) -> dict[str, int]:
+    global _worker  # noqa: PLW0603 - the state of a worker process
+    _worker = WORKERS[kind](graph, rank, budget)
+    whole = _worker.whole
+    _worker.run(_worker.part(0, whole.predicates))  # the smallest predicate, to warm up
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    tables = sum(table.nbytes for table in _worker.model.tables.values())
+    return {"queries": len(whole.queries()[0]), "pairs": whole.count(), "parameters": tables,
+            "resident": _status("VmRSS")}  # fmt: skip
+
+
+def _part(number: int, count: int) -> float:
+    return _worker.seconds(_worker.part(number, count))
+
+
+def _status(key: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith(key)).split()[1])
+
+
+def measure(graph: str, rank: int, *, budget: int, parts: int, limit: float) -> dict[str, Any]:
+    """Parts in turn; stops early when `limit` seconds have passed."""
+    spawn = multiprocessing.get_context("spawn")
+    pools = {kind: ProcessPoolExecutor(1, mp_context=spawn) for kind in WORKERS}
+    begin = time.perf_counter()
+    starts = {k: p.submit(_start, k, graph, rank, budget) for k, p in pools.items()}
+    about = {kind: start.result() for kind, start in starts.items()}
+    times: dict[str, list[float]] = {kind: [] for kind in WORKERS}
+    for number in range(parts):
+        for kind, pool in pools.items():
+            times[kind].append(pool.submit(_part, number, parts).result())
+        if time.perf_counter() - begin > limit and number >= 2:
+            break
+    peak = pools["ours"].submit(_status, "VmHWM").result()
+    for pool in pools.values():
+        pool.shutdown()
+    ours = about["ours"]
+    ratios = [a / b for a, b in zip(times["ours"], times["products"], strict=True)]
+    return {
+        "graph": graph,
+        "rank": rank,
+        "parts_timed": f"{len(ratios)} of {parts}",
+        "distinct_queries": ours["queries"],
+        "pairs": ours["pairs"],
+        "top": TOP,
+        "ratio_to_matmul": round(statistics.median(ratios), 2),
+        "budget_mb": budget // MB,
+        "parameters_mb": round(ours["parameters"] / MB),
+        "discovery_mb": round((peak - ours["resident"]) / MB),
+        "peak_mb": round(peak / MB),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Discovery against the bare matrix product.")
+    parser.add_argument("--graph", default="FB15K-237")
+    parser.add_argument("--rank", type=int, default=500)
+    parser.add_argument("--budget-mb", type=int, default=256)
+    parser.add_argument("--quick", action="store_true", help="within 50 seconds")
+    options = parser.parse_args()
+    parts, limit = (40, 18.0) if options.quick else (12, 300.0)
+    budget = options.budget_mb * MB
+    print(json.dumps(measure(options.graph, options.rank, budget=budget, parts=parts,
+                             limit=limit)))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+"""Measure the probabilities of a run: on held-out facts, against other ways to get some.
+
+    python -m scripts.check_calibration RUN [--negatives FOLDER]    measure, and keep the record
+    python -m scripts.check_calibration                             only the tables of the page
+
+The record is results/calibration/GRAPH.json; the tables in docs/probabilities.md are made of all
+records. Everything is fitted on validation, and test is looked at once. FOLDER has false facts,
+`valid_negatives.txt.gz` and `test_negatives.txt.gz`; without it only the model's own answers are
+measured. The run's calibration is made anew, and stays the one on its own answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from scripts.records import ROOT, commit
+from trifact.answer.calibration import Calibration, calibrate
+from trifact.answer.options import CalibrateConfig
+from trifact.answer.platt import Sample, fit, sigmoid
+from trifact.answer.pool import Pool, pool_of, questions
+from trifact.answer.reliability import brier, measured
+from trifact.durable import write_text
+from trifact.graph.known import Ints, KnownAnswers
+from trifact.run import machine
+from trifact.run.ranktable import Floats
+from trifact.run.run import Run
+from trifact.run.validation import asked_of
+from trifact.tensor.ranking import ranks
+from trifact.tensor.scoring import fact_scores
+
+RECORDS = ROOT / "results" / "calibration"
+PAGE = ROOT / "docs" / "probabilities.md"
+BEGIN, END = "<!-- made by scripts/check_calibration.py -->\n", "<!-- end -->\n"
+RESAMPLES, SEED = 1000, 0
+BANDS = (1, 10, 50)
+OURS, PLATT = "a map for each predicate", "one map for all (Platt)"
+
+
+def measure(run: Run, negatives: Path | None) -> dict[str, Any]:
+    """The record of a run."""
+    graph = run.graph()
+    return {
+        "commit": commit(),
+        "machine": machine.describe(),
+        "graph": {"name": graph.name, "content_hash": graph.content_hash},
+        "config": {k: v for k, v in asdict(run.config).items() if v is not None},
+        "metrics": {key: run.metrics[key] for key in ("epoch", "mrr")},
+        "factors_sha256": run.factors_hash(),
+        "given": None if negatives is None else _given(run, negatives),
+        "answers": _answers(run),
+    }
+
+
+def _given(run: Run, folder: Path) -> dict[str, Any]:
+    """Fitted on valid and false facts, judged on test and other false facts."""
+    config = CalibrateConfig(negatives=str(folder / "valid_negatives.txt.gz"))
+    found, graph, model = calibrate(run, config), run.graph(), run.model()
+    config = config.replace(negatives=str(folder / "test_negatives.txt.gz"))
+    test = pool_of(graph, model, config, split="test")
+    said = _ways(found, test.sample)
+    said["sigmoid of X"] = sigmoid(_raw_scores(run, test.facts))
+    said["exp of the score"] = np.exp(test.sample.scores)
+    return {"prior": found.prior, "valid": _validated(found), "test": _judged(said, test.sample)}
+
+
+def _answers(run: Run) -> dict[str, Any]:
+    """Fitted on the answers to the questions of valid, judged on those to the questions of test."""
+    seconds = _seconds(run)
+    found, graph, model = calibrate(run), run.graph(), run.model()
+    test = pool_of(graph, model, CalibrateConfig(), split="test")
+    said = _ways(found, test.sample)
+    said["with every held-out fact as true"] = _with_every_fact(run, test)
+    return {
+        "prior": found.prior,
+        "questions": found.record["fitted"]["questions"],
+        "k": found.record["fitted"]["k"],
+        "seconds": seconds,
+        "valid": _validated(found),
+        "test": _judged(said, test.sample),
+        "by_place": _by_place(run, found),
+    }
+
+
+def _validated(found: Calibration) -> dict[str, Any]:
+    kept = found.record
+    return {OURS: kept["reliability"], PLATT: _without_bins(kept["reliability_of_whole"])}
+
+
+def _ways(found: Calibration, sample: Sample) -> dict[str, Floats]:
+    slope, intercept = found.maps.whole
+    return {
+        OURS: found.probabilities(sample.scores, sample.predicates),
+        PLATT: sigmoid(slope * sample.scores + intercept),
+    }
+
+
+def _judged(said: dict[str, Floats], sample: Sample) -> dict[str, Any]:
+    """The measures of each way, and how much worse its Brier score is than ours, resampled."""
+    random = np.random.default_rng(SEED)
+    drawn = [random.integers(len(sample), size=len(sample)) for _ in range(RESAMPLES)]
+    result = dict[str, Any]()
+    for name, probabilities in said.items():
+        kept = measured(probabilities, sample.true, sample.weights)
+        errors = (probabilities - sample.true) ** 2 - (said[OURS] - sample.true) ** 2
+        worse = [np.average(errors[rows], weights=sample.weights[rows]) for rows in drawn]
+        interval = np.percentile(worse, [2.5, 97.5]).tolist()
+        result[name] = {**_without_bins(kept), "brier_less_ours": interval}
+    result[OURS]["bins"] = measured(said[OURS], sample.true, sample.weights)["bins"]
+    return result
+
+
+def _without_bins(kept: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in kept.items() if key != "bins"}
+
+
+def _raw_scores(run: Run, facts: Ints) -> Floats:
+    """The mean of X over the two sides: (n, 3) -> (n,)."""
+    model, back = run.model(), facts[:, ::-1] + np.array([0, len(run.graph().predicates), 0])
+    asked = torch.from_numpy(np.concatenate([facts, back]))
+    found = list[torch.Tensor]()
+    for start in range(0, len(asked), 500):
+        entities, predicates, answers = asked[start : start + 500].T
+        found.append(model.scores(entities, predicates).gather(1, answers[:, None])[:, 0])
+    return np.asarray(torch.cat(found).double().view(2, -1).mean(0).numpy())
+
+
+def _with_every_fact(run: Run, test: Pool) -> Floats:
+    """What one gets if validation facts are true ones also where they are not among the k best."""
+    graph, model, config = run.graph(), run.model(), CalibrateConfig()
+    answers, facts = pool_of(graph, model, config).sample, graph.valid.copy()
+    asked, _ = questions(graph, "valid", most=config.questions, seed=config.seed)
+    both_sides = graph.reciprocal("valid")[:, :2] @ [2 * len(graph.predicates), 1]
+    times = np.isin(both_sides, asked @ [2 * len(graph.predicates), 1]).reshape(2, -1).sum(axis=0)
+    false, scores = answers.part(~answers.true), _fact_scores(run, facts)
+    both = Sample(
+        np.concatenate([false.scores, scores]),
+        np.concatenate([false.predicates, facts[:, 1]]),
+        np.concatenate([false.true, np.ones(len(facts), dtype=bool)]),
+        np.concatenate([false.weights, times.astype(float)]),  # the questions that it answers
+    )
+    maps = fit(both, len(graph.predicates))
+    return maps.probabilities(test.sample.scores, test.sample.predicates)
+
+
+def _fact_scores(run: Run, facts: Ints) -> Floats:
+    predicates = len(run.graph().predicates)
+    scores = fact_scores(run.model(), torch.from_numpy(facts), predicates=predicates)
+    return np.asarray(scores.double().numpy())
+
+
+def _by_place(run: Run, found: Calibration) -> list[dict[str, Any]]:
+    """What was said of first answers, of those up to the tenth, and of those beyond."""
+    graph, model = run.graph(), run.model()
+    seen, rows = KnownAnswers.of(graph.train[:0], predicates=len(graph.predicates)), []
+    for first, last in zip((0, *BANDS), BANDS, strict=False):
+        config = CalibrateConfig(k=last, questions=2000)
+        pool = pool_of(graph, model, config, split="test")
+        sample = pool.sample.part(~seen.contains(pool.facts))
+        said = found.probabilities(sample.scores, sample.predicates)
+        rows.append(
+            {
+                "from": first + 1,
+                "to": last,
+                "said": float(np.average(said, weights=sample.weights)),
+                "true": float(np.average(sample.true, weights=sample.weights)),
+                "brier": brier(said, sample.true, sample.weights),
+            }
+        )
+        seen = KnownAnswers.of(pool.facts, predicates=len(graph.predicates))
+    return rows
+
+
+def _seconds(run: Run) -> dict[str, float]:
+    """Of one processor, for a calibration and for one pass of validation; medians, alternately."""
+    torch.set_num_threads(1)
+    asked, model = asked_of(run.graph(), "valid", device=torch.device("cpu")), run.model()
+    budget = CalibrateConfig().budget_mb * 2**20
+    times: dict[str, list[float]] = {"calibrate": [], "validation": []}
+    for _ in range(3):
+        times["validation"].append(_timed(lambda: ranks(model, asked, budget=budget)))
+        times["calibrate"].append(_timed(lambda: calibrate(run)))
+    return {name: round(float(np.median(found)), 2) for name, found in times.items()}
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def page() -> str:
+    """The page with its tables as the records have them."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN, 1)
+    return before + BEGIN + tables() + END + rest.split(END, 1)[1]
+
+
+def tables() -> str:
+    """All tables, of all records that there are."""
+    kept = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RECORDS.glob("*.json"))]
+    given = [_measures(record, "given", "facts") for record in kept if record["given"]]
+    answers = [_measures(record, "answers", "answers") for record in kept]
+    parts = [
+        "\n### With given false facts\n\nFitted on valid and the false facts of valid, judged once "
+        "on test and the false facts of test.\n",
+        *given,
+        "### With the model's own answers\n\nFitted on the answers to the questions of valid, "
+        "judged on those to the questions of test.\n",
+        *answers,
+        _places(kept),
+        _times(kept),
+    ]
+    return "\n".join(parts)
+
+
+def _measures(record: dict[str, Any], which: str, things: str) -> str:
+    part, config, mrr = record[which], record["config"], record["metrics"]["mrr"]
+    first = part["test"][OURS]
+    title = (
+        f"{record['graph']['name']}, {config['model']}, rank {config['rank']} (validation MRR "
+        f"{mrr:.3f}): {first['weight']:,.0f} {things}, {first['share_true']:.1%} of them true"
+    )
+    lines = [
+        f"**{title}**\n",
+        "| | ECE | by mass | Brier | less ours, 95 % | log-loss |",
+        "|---|---|---|---|---|---|",
+    ]
+    rows = {f"{OURS}, cross-validated on valid": part["valid"][OURS], **part["test"]}
+    for name, row in rows.items():
+        low, high = row.get("brier_less_ours", (0, 0))
+        less = f"{low:.4f} to {high:.4f}" if high else ""
+        cells = [f"{row['ece']:.4f}", f"{row['ece_by_mass']:.4f}", f"{row['brier']:.4f}", less]
+        shown = f"**{name}**" if name == OURS else name
+        lines.append(f"| {shown} | {' | '.join(cells)} | {row['log_loss']:.4f} |")
+    always = f"| always the share of true facts | | | {first['brier_of_share']:.4f} | | |"
+    return "\n".join([*lines, always, ""])
+
+
+def _places(kept: list[dict[str, Any]]) -> str:
+    lines = [
+        "**By the place of an answer**, questions of test\n",
+        "| graph | place | said | true |",
+        "|---|---|---|---|",
+    ]
+    for record in kept:
+        for row in record["answers"]["by_place"]:
+            place = f"{row['from']} to {row['to']}" if row["to"] > row["from"] else str(row["to"])
+            name = record["graph"]["name"]
+            lines.append(f"| {name} | {place} | {row['said']:.3f} | {row['true']:.3f} |")
+    return "\n".join([*lines, ""])
+
+
+def _times(kept: list[dict[str, Any]]) -> str:
+    lines = [
+        "**Time** of one processor, against one pass of validation, which ranks all its facts\n",
+        "| graph | questions | calibrate | validation | times |",
+        "|---|---|---|---|---|",
+    ]
+    for record in kept:
+        asked, seconds = record["answers"]["questions"], record["answers"]["seconds"]
+        times = seconds["calibrate"] / seconds["validation"]
+        lines.append(
+            f"| {record['graph']['name']} | {asked['asked']:,} of {asked['of']:,} | "
+            f"{seconds['calibrate']:.1f} s | {seconds['validation']:.1f} s | {times:.2f} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the probabilities of a run.")
+    parser.add_argument("run", nargs="?", type=Path)
+    parser.add_argument("--negatives", type=Path, help="folder with files of false facts")
+    options = parser.parse_args()
+    if options.run is not None:
+        record = measure(Run(options.run), options.negatives)
+        path = RECORDS / f"{record['graph']['name']}.json"
+        write_text(path, json.dumps(record, indent=1) + "\n")
+    write_text(PAGE, page())
+
+
+if __name__ == "__main__":
+    main()

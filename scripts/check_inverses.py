@@ -1,0 +1,113 @@
+"""Do the factors know which predicates are inverse or symmetric? Compared with what the facts show.
+
+    python -m scripts.check_inverses RUN [RUN ...]    measure, and keep the records
+    python -m scripts.check_inverses                  only the table of the page
+
+The record is results/inverses/GRAPH.json, and the table in docs/similar.md is made of all records.
+What the facts show is `trifact data describe`: predicates that share at least 0.8 of their facts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scripts.records import ROOT, commit
+from trifact.answer.inversion import inverses
+from trifact.durable import write_text
+from trifact.graph.graph import Graph
+from trifact.graph.leakage import Leakage, leakage_of
+from trifact.run.run import Run
+
+RECORDS = ROOT / "results" / "inverses"
+PAGE = ROOT / "docs" / "similar.md"
+BEGIN, END = "<!-- made by scripts/check_inverses.py -->\n", "<!-- end -->\n"
+
+
+def measure(run: Run) -> dict[str, Any]:
+    """The record of a run."""
+    graph = run.graph()
+    rows = {str(row["predicate"]): row for row in inverses(run.model(), graph)}
+    leakage = leakage_of(graph)
+    return {
+        "commit": commit(),
+        "graph": {"name": graph.name, "content_hash": graph.content_hash},
+        "config": {k: v for k, v in asdict(run.config).items() if v is not None},
+        "metrics": {key: run.metrics[key] for key in ("epoch", "mrr")},
+        "factors_sha256": run.factors_hash(),
+        "predicates": len(graph.predicates),
+        "symmetric": _symmetric(graph, leakage, rows),
+        "inverse": _inverse(graph, leakage, rows),
+    }
+
+
+def _symmetric(graph: Graph, leakage: Leakage, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """How far the symmetry of symmetric predicates lies above that of the others."""
+    symmetry = np.array([rows[name]["symmetry"] for name in graph.predicates])
+    theirs = np.zeros(len(symmetry), dtype=bool)
+    theirs[leakage.symmetric] = True
+    own, others = symmetry[theirs], symmetry[~theirs]
+    above = (own[:, None] > others).mean() + (own[:, None] == others).mean() / 2
+    return {
+        "predicates": len(own),
+        "least": round(float(own.min()), 4),
+        "median_of_others": round(float(np.median(others)), 4),
+        "auc": round(float(above), 4),
+    }
+
+
+def _inverse(graph: Graph, leakage: Leakage, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """In how many pairs each predicate is the other's nearest inverse by the factors."""
+    pairs = [pair for pair in leakage.pairs if pair.kind == "inverse"]
+    names = [(graph.predicates[pair.first], graph.predicates[pair.second]) for pair in pairs]
+    found = [rows[a]["inverse"] == b and rows[b]["inverse"] == a for a, b in names]
+    return {
+        "pairs": len(pairs),
+        "found": sum(found),
+        "least": round(min(rows[a]["similarity"] for a, _ in names), 4),
+    }
+
+
+def table() -> str:
+    """The records as a table."""
+    lines = [
+        "| graph | model | symmetric by the facts | symmetry of these | AUC against the others | "
+        "inverse pairs by the facts | found by the factors | similarity of these |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for path in sorted(RECORDS.glob("*.json")):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        one, two, config = kept["symmetric"], kept["inverse"], kept["config"]
+        lines.append(
+            f"| {kept['graph']['name']} | {config['model']}, rank {config['rank']}, "
+            f"{config['setting']}, validation MRR {kept['metrics']['mrr']:.3f} | "
+            f"{one['predicates']} of {kept['predicates']} | at least {one['least']:.3f} | "
+            f"{one['auc']:.4f} | {two['pairs']} | {two['found']} | at least {two['least']:.3f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """The page with the present table between its marks."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN, 1)
+    return before + BEGIN + table() + END + rest.split(END, 1)[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare factors with facts.")
+    parser.add_argument("runs", nargs="*", type=Path)
+    for path in parser.parse_args().runs:
+        made = measure(Run(path))
+        target = RECORDS / f"{made['graph']['name']}.json"
+        write_text(target, json.dumps(made, indent=1) + "\n")
+        print(f"{target.name}: {made['symmetric']}, {made['inverse']}")
+    write_text(PAGE, page())
+
+
+if __name__ == "__main__":
+    main()

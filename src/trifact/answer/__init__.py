@@ -1,0 +1,1 @@
+"""What users come for: answers, probabilities, missing facts, explanations."""

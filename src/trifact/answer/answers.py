@@ -1,0 +1,127 @@
+"""A small table of results: prints well, and becomes pandas, polars, Arrow, JSON or TSV."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from trifact.errors import ConfigError
+
+Cell = str | float | bool | None
+WIDEST = 32  # characters of a cell, printed
+ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Columns by name, all of one length, in the order in which they are shown.
+
+    >>> found = Answers({"object": ["Paris", "Lyon"], "score": [-0.1, -2.5]})
+    >>> print(found)
+    object   score
+    Paris   -0.100
+    Lyon    -2.500
+    >>> len(found), found[0]
+    (2, {'object': 'Paris', 'score': -0.1})
+    """
+
+    columns: Mapping[str, Sequence[Cell]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, row: int) -> dict[str, Cell]:
+        return {name: column[row] for name, column in self.columns.items()}
+
+    def __iter__(self) -> Iterator[dict[str, Cell]]:
+        return (self[row] for row in range(len(self)))
+
+    def __str__(self) -> str:
+        """A plain table; columns in which nothing stands are left out."""
+        shown = {n: c for n, c in self.columns.items() if any(cell is not None for cell in c)}
+        if not len(self):
+            return "(nothing)"
+        blocks = [_aligned(name, column) for name, column in shown.items()]
+        return "\n".join("  ".join(row).rstrip() for row in zip(*blocks, strict=True))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(written(cell))}</td>" for cell in row.values()) + "</tr>"
+            for row in self
+        )
+        return f"<table><tr>{head}</tr>{rows}</table>"
+
+    def to_pandas(self) -> Any:  # noqa: ANN401
+        """As a pandas DataFrame."""
+        return _library("pandas").DataFrame(dict(self.columns))
+
+    def to_polars(self) -> Any:  # noqa: ANN401
+        """As a polars DataFrame."""
+        return _library("polars").DataFrame(dict(self.columns))
+
+    def to_arrow(self) -> Any:  # noqa: ANN401
+        """As an Arrow table."""
+        return _library("pyarrow").table(dict(self.columns))
+
+    def to_json(self) -> str:
+        """As JSON: a list with one object a row."""
+        return json.dumps(list(self), ensure_ascii=False, indent=1)
+
+    def to_csv(self) -> str:
+        """As comma-separated text with a header."""
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(self.columns)
+        lines.writerows([_plain(cell) for cell in row.values()] for row in self)
+        return text.getvalue()
+
+    def to_tsv(self) -> str:
+        """As tab-separated text with a header; what would break a line is escaped."""
+        rows = ([_plain(cell).translate(ESCAPES) for cell in row.values()] for row in self)
+        lines = [list(self.columns), *rows]
+        return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def written(cell: Cell) -> str:
+    """A cell for people."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "known" if cell else "new"
+    if isinstance(cell, float):
+        return f"{cell:.3f}" if math.isfinite(cell) else str(cell)
+    text = " ".join(str(cell).split())
+    if len(text) <= WIDEST:
+        return text
+    return f"{text[: WIDEST // 3]}…{text[-(WIDEST * 2 // 3) :]}"
+
+
+def _aligned(name: str, column: Sequence[Cell]) -> list[str]:
+    """Header and cells, as wide as the widest; numbers to the right."""
+    cells = [name, *map(written, column)]
+    width = max(map(len, cells))
+    numbers = any(isinstance(cell, float | int) and not isinstance(cell, bool) for cell in column)
+    return [cell.rjust(width) if numbers else cell.ljust(width) for cell in cells]
+
+
+def _plain(cell: Cell) -> str:
+    """A cell for programs."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return "" if cell is None else repr(cell) if isinstance(cell, float) else str(cell)
+
+
+def _library(name: str) -> Any:  # noqa: ANN401
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ConfigError(f"{name} is not installed; install it with: pip install {name}") from None

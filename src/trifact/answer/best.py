@@ -1,0 +1,81 @@
+"""The best candidates of many questions: exact, in blocks, those that are hidden left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from trifact.errors import RunError
+from trifact.graph.known import Ints, KnownAnswers
+from trifact.tensor.models import Model
+from trifact.tensor.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Best:
+    """Flat, by question and then by score, best first; ties in the order of the ids."""
+
+    rows: Ints
+    answers: Ints
+    scores: NDArray[np.float64]
+    """log p(answer | question), normalized over all entities whatever is left out."""
+
+
+def best(
+    model: Model,
+    asked: Ints,
+    k: int,
+    *,
+    allowed: dict[int, Ints] | None = None,
+    hidden: KnownAnswers | None = None,
+    budget: int = 64 * 2**20,
+) -> Best:
+    """The k best answers of questions (n, 2): entity, predicate (reciprocal id).
+
+    `allowed` are the candidates of each predicate; the answers that `hidden` knows are left out.
+    About `budget` bytes of scores are held at a time.
+    """
+    work, found = Workspace(budget // 2), list[Best]()
+    for block in work.blocks(len(asked), model.table("object")):
+        questions = asked[block]
+        buffer = work.logits(len(questions), model.table("object"))[:, : model.entities]
+        scores = model.scores(*torch.from_numpy(questions.T.copy()), out=buffer)
+        offsets = scores.logsumexp(1)
+        if not bool(offsets.isfinite().all()):
+            raise RunError("the factors of this run are no finite numbers; train it again")
+        _leave_out(scores, questions, allowed, hidden)
+        top, answers = scores.topk(min(k, model.entities), dim=1)
+        found.append(_flat(top, answers, offsets, first=block.start))
+    return Best(*(np.concatenate(parts) for parts in zip(*map(_fields, found), strict=True)))
+
+
+def _leave_out(
+    scores: Tensor, questions: Ints, allowed: dict[int, Ints] | None, hidden: KnownAnswers | None
+) -> None:
+    """What is no candidate or hidden scores -inf, which nothing else can."""
+    if allowed is not None:
+        for row, predicate in enumerate(questions[:, 1].tolist()):
+            kept = torch.from_numpy(allowed[predicate])
+            values = scores[row, kept]
+            scores[row] = -torch.inf
+            scores[row, kept] = values
+    if hidden is not None:
+        rows, answers = hidden.lookup(*questions.T)
+        scores[torch.from_numpy(rows), torch.from_numpy(answers)] = -torch.inf
+
+
+def _flat(top: Tensor, answers: Tensor, offsets: Tensor, *, first: int) -> Best:
+    rows = torch.arange(len(top))[:, None].expand_as(top)
+    kept = top > -torch.inf
+    flat_rows, flat_answers = rows[kept].numpy(), answers[kept].numpy()
+    scores = (top.double() - offsets.double()[:, None])[kept].numpy()
+    order = np.lexsort((flat_answers, -scores, flat_rows))
+    return Best(flat_rows[order] + first, flat_answers[order], scores[order])
+
+
+def _fields(found: Best) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    return found.rows, found.answers, found.scores

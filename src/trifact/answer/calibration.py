@@ -1,0 +1,191 @@
+"""Probabilities of facts: fitted on facts that were held out, kept with the run, read again.
+
+What the number means, and what it does not, is said in docs/probabilities.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trifact.answer.options import CalibrateConfig
+from trifact.answer.platt import Maps, Sample, cross_validated, fit
+from trifact.answer.reliability import brier, measured
+from trifact.durable import write_text
+from trifact.errors import ConfigError, RunError
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints
+from trifact.progress import Progress, silent
+from trifact.run.ranktable import Floats
+from trifact.run.reliability import FILE, FORMAT, is_current, read_kept
+from trifact.run.run import Run
+
+if TYPE_CHECKING:
+    from trifact.answer.pool import Pool
+
+FOLDS = 5
+REFIT = "fitted before the refit"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """From the score of a fact to the probability that it is true, for each predicate."""
+
+    maps: Maps
+    prior: float
+    """The share of true facts that the probabilities assume."""
+    record: dict[str, Any]
+    """The content of `calibration.json`; see docs/probabilities.md."""
+
+    def probabilities(self, scores: Floats, predicates: Ints) -> Floats:
+        """Of facts by their scores and predicates (ids below P): (n,), (n,) -> (n,).
+
+        Strictly increasing in the score for each predicate.
+        """
+        return self.maps.probabilities(scores, predicates)
+
+    def with_prior(self, prior: float) -> Calibration:
+        """The same where another share of the facts is true.
+
+        Bayes: log-odds move by logit(prior) - logit(own prior), if true facts score as true ones
+        did, and false as false ones, and only their share is another.
+        """
+        if not 0 < prior < 1:
+            raise ConfigError(f"prior must lie between 0 and 1, not {prior:g}")
+        shift = _logit(prior) - _logit(self.prior)
+        return replace(self, maps=self.maps.shifted(shift), prior=prior)
+
+
+def calibrate(
+    run: Run, config: CalibrateConfig | None = None, *, progress: Progress = silent
+) -> Calibration:
+    """Fit on the validation facts of a run, and keep it with the run."""
+    from trifact.answer.pool import pool_of  # who only reads a calibration needs no readers
+
+    config, graph = config or CalibrateConfig(), run.graph()
+    pool = pool_of(graph, run.model(), config, progress=progress)
+    progress("fitting", 0, 0)
+    fitted = {**pool.about, "factors_sha256": run.factors_hash(), "note": ""}
+    record = {
+        "format": FORMAT,
+        "factors_sha256": run.factors_hash(),
+        "graph": graph.content_hash,
+        "fitted": fitted,
+        **_found(graph, pool, config.seed),
+    }
+    _keep(run, record)
+    return _calibration(record)
+
+
+def judge(
+    run: Run,
+    calibration: Calibration,
+    config: CalibrateConfig,
+    *,
+    split: str = "test",
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """How far the probabilities can be trusted on another split; made as for fitting."""
+    from trifact.answer.pool import pool_of
+
+    sample = pool_of(run.graph(), run.model(), config, split=split, progress=progress).sample
+    said = calibration.probabilities(sample.scores, sample.predicates)
+    return measured(said, sample.true, sample.weights)
+
+
+def read_calibration(run: Run) -> Calibration | None:
+    """The calibration of a run, None where there is none; one of other factors is refused."""
+    kept = read_kept(run)
+    if kept is None:
+        return None
+    if not is_current(run, kept):
+        raise RunError(
+            f"{run.path / FILE}: it was made for other factors than the run now has; "
+            f"run `trifact calibrate {run.path}`"
+        )
+    try:
+        return _calibration(kept)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        problem = f"this is no calibration ({error}); calibrate again"
+        raise RunError(f"{run.path / FILE}: {problem}") from None
+
+
+def adopt(calibration: Calibration, run: Run) -> Calibration:
+    """Keep a calibration with the refit of its run, which has no facts left to fit one on.
+
+    The new factors know more facts and score them alike; the record says where it is from.
+    """
+    graph, rows = run.graph(), calibration.record["by_predicate"]
+    names = [graph.predicates[row["id"]] for row in rows if row["id"] < len(graph.predicates)]
+    if names != [row["predicate"] for row in rows]:
+        raise RunError(f"{run.path}: its predicates are not those of the calibration")
+    record = {
+        **calibration.record,
+        "factors_sha256": run.factors_hash(),
+        "graph": graph.content_hash,
+        "fitted": {**calibration.record["fitted"], "note": REFIT},
+    }
+    _keep(run, record)
+    return _calibration(record)
+
+
+def _keep(run: Run, record: dict[str, Any]) -> None:
+    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(run.path / FILE, text + "\n")
+
+
+def _found(graph: Graph, pool: Pool, seed: int) -> dict[str, Any]:
+    """The maps, and what they come to on facts that they did not see."""
+    sample, predicates = pool.sample, len(graph.predicates)
+    maps = fit(sample, predicates)
+    own, whole = cross_validated(sample, predicates, folds=FOLDS, seed=seed)
+    kept = measured(own, sample.true, sample.weights)
+    return {
+        "prior": sample.prior,
+        "predicates": predicates,
+        "whole": dict(zip(("slope", "intercept"), maps.whole.tolist(), strict=True)),
+        "by_predicate": [
+            _row(graph, int(j), maps, sample.part(its), own[its])
+            for j in np.unique(sample.predicates)
+            for its in [sample.predicates == j]
+        ],
+        "reliability": {"folds": FOLDS, "seed": seed, **kept},
+        "reliability_of_whole": measured(whole, sample.true, sample.weights),
+    }
+
+
+def _row(graph: Graph, predicate: int, maps: Maps, its: Sample, said: Floats) -> dict[str, Any]:
+    """A predicate: its map, how many facts it has, and what was said of them unseen."""
+    true, false = its.counts
+    slope, intercept = maps.own[predicate].tolist()
+    return {
+        "id": predicate,
+        "predicate": graph.predicates[predicate],
+        "label": graph.predicate_label(predicate),
+        "slope": slope,
+        "intercept": intercept,
+        "true": true,
+        "false": false,
+        "said": float(np.average(said, weights=its.weights)),
+        "brier": brier(said, its.true, its.weights),
+    }
+
+
+def _calibration(record: dict[str, Any]) -> Calibration:
+    """The calibration of a record; what cannot be one raises."""
+    whole = np.array([record["whole"][name] for name in ("slope", "intercept")], dtype=np.float64)
+    own = np.tile(whole, (int(record["predicates"]), 1))
+    for row in record["by_predicate"]:
+        own[int(row["id"])] = float(row["slope"]), float(row["intercept"])
+    prior = float(record["prior"])
+    if not (np.isfinite(own).all() and (own[:, 0] > 0).all() and whole[0] > 0 and 0 < prior < 1):
+        raise ValueError("a slope, an intercept or the prior is out of range")
+    return Calibration(Maps(whole, own), prior, record)
+
+
+def _logit(share: float) -> float:
+    return math.log(share) - math.log1p(-share)

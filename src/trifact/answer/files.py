@@ -1,0 +1,50 @@
+"""Answers to a file: TSV, CSV, JSON or Parquet, by its ending, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trifact.answer.answers import Answers, Cell
+from trifact.durable import write_text
+from trifact.errors import OutputError
+from trifact.graph.storage import write_parquet
+
+ENDINGS = (".tsv", ".csv", ".json", ".parquet")
+
+
+def check_free(path: Path, *, overwrite: bool, endings: tuple[str, ...] = ENDINGS) -> None:
+    """Refuse a path of another ending, or one where something is; before the work, not after."""
+    if path.suffix.lower() not in endings:
+        raise OutputError(f"{path}: name it {', '.join(endings[:-1])} or {endings[-1]}")
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
+
+
+def write_answers(found: Answers, path: Path, *, overwrite: bool = False) -> None:
+    """Write a table of answers."""
+    check_free(path, overwrite=overwrite)
+    texts = {".tsv": found.to_tsv, ".csv": found.to_csv, ".json": found.to_json}
+    if path.suffix.lower() == ".parquet":
+        _write_parquet(found, path)
+    else:
+        write_text(path, texts[path.suffix.lower()]())
+
+
+def _write_parquet(found: Answers, path: Path) -> None:
+    """Through text, which can be empty in every column, to the type that a column has."""
+    arrays = {name: _text(column) for name, column in found.columns.items()}
+    typed = [f"{name}::{_type(column)} as {name}" for name, column in found.columns.items()]
+    write_parquet(path, arrays, f"select {', '.join(typed)} from columns")
+
+
+def _text(column: Sequence[Cell]) -> NDArray[np.object_]:
+    return np.array([None if cell is None else str(cell) for cell in column], dtype=object)
+
+
+def _type(column: Sequence[Cell]) -> str:
+    kinds = {type(cell) for cell in column if cell is not None}
+    return "boolean" if kinds == {bool} else "varchar" if kinds & {str} else "double"

@@ -1,0 +1,105 @@
+"""New entities without retraining: their rows are solved from their facts and join the tables.
+
+Everything else stays as it was trained. Each new entity is solved for itself, against the old
+ones alone, so their order does not matter; facts between two of them and self-loops are known
+afterwards, but say nothing about a row. See docs/new-entities.md.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import torch
+
+from trifact.answer.newcomers import Facts, Newcomers, read_newcomers
+from trifact.answer.rows import NEGATIVES, Rows, Solved
+from trifact.graph.graph import Graph
+from trifact.progress import Progress, silent
+from trifact.run.machine import denormals_flushed
+from trifact.run.run import Run
+from trifact.tensor.models import Model
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One new entity: its name, from how many facts it was solved, and what came out."""
+
+    name: str
+    facts: int
+    solved: Solved
+    seconds: float
+    """Of the processor, all threads; the first entity also waits for what all have in common."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A graph and a model that know the new entities, too; `notes` are for people."""
+
+    graph: Graph
+    model: Model
+    entities: tuple[Fold, ...]
+    notes: tuple[str, ...]
+
+
+def with_new_entities(
+    run: Run, facts: Facts, *, progress: Progress = silent
+) -> tuple[Graph, Model, tuple[str, ...]]:
+    """The run's graph and model with the new entities of some facts, and what to say about it."""
+    folded = fold(run, facts, progress=progress)
+    return folded.graph, folded.model, folded.notes
+
+
+def fold(
+    run: Run, facts: Facts, *, negatives: int = NEGATIVES, progress: Progress = silent
+) -> Folded:
+    """Solve the rows of all new entities of a file or of tuples (subject, predicate, object).
+
+    Memory: a second copy of the entities' tables, and what `Rows` says.
+    """
+    graph, model = run.graph(), run.model()
+    newcomers = read_newcomers(graph, facts)
+    rows, found = Rows(graph, model, run.config, negatives), list[Fold]()
+    with denormals_flushed():
+        for number, own in enumerate(newcomers.own):
+            progress("folding in", number, len(newcomers.own))
+            start, solved = time.process_time(), rows.solve(own)
+            name = newcomers.graph.entities[int(newcomers.places[number])]
+            found.append(Fold(name, len(own), solved, time.process_time() - start))
+    wider = _widened(model, newcomers, [entity.solved for entity in found])
+    return Folded(newcomers.graph, wider, tuple(found), _notes(newcomers, found))
+
+
+def _widened(model: Model, newcomers: Newcomers, solved: list[Solved]) -> Model:
+    """The model with rows put in where the new names are."""
+    old, new = torch.from_numpy(newcomers.old), torch.from_numpy(newcomers.places)
+    tables = dict(model.tables)
+    for name in solved[0].rows:
+        table = model.tables[name]
+        wider = table.new_empty(len(old) + len(new), table.shape[1])
+        wider[old] = table
+        wider[new] = torch.stack([each.rows[name] for each in solved]).to(table)
+        tables[name] = wider
+    return type(model).of(tables)
+
+
+def _notes(newcomers: Newcomers, found: list[Fold]) -> tuple[str, ...]:
+    """What was done, and what was left aside."""
+    used, things = sum(entity.facts for entity in found), "entities" if len(found) > 1 else "entity"
+    loops = int((newcomers.facts[:, 0] == newcomers.facts[:, 2]).sum())
+    between = len(newcomers.facts) - used - loops
+    unsure = [entity.name for entity in found if not entity.solved.converged]
+    notes = [f"{len(found):,} new {things}, solved from {_facts(used)}"]
+    if between:
+        notes.append(f"{_facts(between)} between new entities: known now, not used to solve them")
+    if loops:
+        notes.append(f"{_facts(loops)} of an entity with itself: known now, not used to solve it")
+    if newcomers.without:
+        notes.append(f"{_facts(newcomers.without)} without a new entity: left out")
+    if unsure:
+        notes.append(f"not solved to the end: {', '.join(unsure)}")
+    return tuple(notes)
+
+
+def _facts(count: int) -> str:
+    return f"{count:,} fact{'' if count == 1 else 's'}"

@@ -1,0 +1,56 @@
+"""What is no news: known facts, self-loops where train has none, and second answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trifact.answer.single import is_answered
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints, KnownAnswers
+from trifact.run.ranktable import Bools
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """By what train knows, and by what the other splits know besides."""
+
+    train: KnownAnswers
+    others: KnownAnswers
+    """Of the other splits that are known."""
+    loops: Bools
+    """(P,): the predicates under which train has an entity with itself."""
+    single: Bools
+    """(2P,): where a question has one answer only (see single.py)."""
+
+    @classmethod
+    def of(cls, graph: Graph, splits: tuple[str, ...], *, single: Bools | None = None) -> LeftOut:
+        """By the facts of train and of some other splits; None: every question may have more."""
+        facts = [graph.splits[split] for split in splits if split != "train"]
+        predicates, train = len(graph.predicates), graph.train
+        others = KnownAnswers.of(train[:0], *facts, predicates=predicates)
+        loops = np.bincount(train[train[:, 0] == train[:, 2], 1], minlength=predicates) > 0
+        never = np.zeros(2 * predicates, dtype=bool)
+        return cls(graph.known("train"), others, loops, never if single is None else single)
+
+    def mask(self, predicate: int, subjects: Ints, objects: Ints) -> Bools:
+        """Which pairs of a predicate train knows, or are self-loops: (subjects, objects)."""
+        found = np.zeros((len(subjects), len(objects)), dtype=bool)
+        rows, answers = self.train.lookup(subjects, np.full_like(subjects, predicate))
+        columns = np.searchsorted(objects, answers)
+        there = np.append(objects, -1)[columns] == answers
+        found[rows[there], columns[there]] = True
+        if not self.loops[predicate]:
+            same = np.intersect1d(subjects, objects, assume_unique=True, return_indices=True)
+            found[same[1], same[2]] = True
+        return found
+
+    def known_to_others(self, facts: Ints) -> Bools:
+        """Which facts (n, 3) the other splits know, or answer otherwise where one can."""
+        subjects, predicates, objects = facts.T
+        back = predicates + self.others.predicates
+        forward = self.single[predicates] & is_answered(self.others, subjects, predicates)
+        backward = self.single[back] & is_answered(self.others, objects, back)
+        known: Bools = self.others.contains(facts) | forward | backward
+        return known

@@ -1,0 +1,64 @@
+"""Settings of the floor; nothing heavy is imported here, because the command line reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trifact.config import Config, option
+
+
+@dataclass(frozen=True)
+class PredictConfig(Config):
+    """Which answers are wanted."""
+
+    k: int = option(10, "how many answers", low=1, high=10_000)
+    known: bool = option(False, "show answers that are known already, too, and mark them")
+    among: str = option(
+        "all",
+        "candidates: all entities, those that train has with the predicate, those of their types",
+        choices=("all", "observed", "types"),
+    )
+    types: str | None = option(None, "a file of entities and their types, for among = types")
+    budget_mb: int = option(64, "memory for blocks of scores, MB", low=1)
+
+
+@dataclass(frozen=True)
+class CalibrateConfig(Config):
+    """What probabilities are fitted on; all of it is kept with them. See docs/probabilities.md."""
+
+    negatives: str = option(
+        "", "file of false facts; without one, false are the model's own best answers unknown to us"
+    )
+    k: int = option(10, "answers to each question, where no false facts are given", low=1)
+    questions: int = option(5_000, "at most so many questions are asked, drawn by the seed", low=1)
+    seed: int = option(0, "seed of the questions and of the parts for cross-validation", low=0)
+    budget_mb: int = option(64, "memory for scores, in MB", low=1)
+
+
+@dataclass(frozen=True)
+class SimilarConfig(Config):
+    """What is alike, and how many of them are wanted."""
+
+    k: int = option(10, "how many", low=1, high=10_000)
+    measure: str = option(
+        "cosine", "cosine of two rows, or their inner product", choices=("cosine", "inner")
+    )
+    role: str = option(
+        "both",
+        "which rows of an entity, where it has two (CP)",
+        choices=("both", "subject", "object"),
+    )
+    budget_mb: int = option(64, "memory for blocks of similarities, MB", low=1)
+
+
+@dataclass(frozen=True)
+class ExplainConfig(Config):
+    """What is explained, and how far."""
+
+    side: str = option(
+        "subject", "whose facts are left out, one at a time", choices=("subject", "object")
+    )
+    k: int = option(10, "how many facts to show", low=1, high=10_000)
+    tries: int = option(
+        30, "facts to leave out, those with the largest estimated effect", low=1, high=100_000
+    )

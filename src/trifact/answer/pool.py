@@ -1,0 +1,135 @@
+"""What probabilities are fitted on and judged by: facts that are true, and facts that are not.
+
+**Given false facts**: the facts of a split, and those of the file; each counts once.
+
+**Answers**: the model is asked all questions of a split, (s, p, ?) and (?, p, o) for its facts,
+while the facts of all other splits are hidden, and its k best answers are taken. Those that the
+split has are true, the others count as false. A fact that answers two questions counts twice.
+Facts of the split that are *not* among the k best are left out: nothing is said about the false
+ones down there either, so they would make low scores look far too probable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from trifact.answer.best import best
+from trifact.answer.options import CalibrateConfig
+from trifact.answer.platt import Sample
+from trifact.errors import RunError
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints
+from trifact.progress import Progress, silent
+from trifact.run.matching import match_file
+from trifact.run.ranktable import Bools, Floats
+from trifact.tensor.models import Model
+from trifact.tensor.scoring import fact_scores
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Distinct facts (n, 3), in the order of their ids, and what is known and said of them."""
+
+    facts: Ints
+    sample: Sample
+    about: dict[str, Any]
+    """What it was made of, in plain values."""
+
+
+def pool_of(
+    graph: Graph,
+    model: Model,
+    config: CalibrateConfig,
+    *,
+    split: str = "valid",
+    progress: Progress = silent,
+) -> Pool:
+    """The pool of a split; its scores are those of facts (see tensor/scoring.py)."""
+    if not len(graph.splits[split]):
+        raise RunError(
+            f"{graph.name}: its split {split} is empty, and probabilities need facts "
+            "that the model was not trained on; hold some out"
+        )
+    if config.negatives:
+        labelled = _given(graph, Path(config.negatives), split, progress)
+    else:
+        progress("asking", 0, 0)
+        labelled = _answered(graph, model, config, split)
+    progress("scoring", 0, 0)
+    scores = fact_scores(
+        model,
+        torch.from_numpy(labelled.facts),
+        predicates=len(graph.predicates),
+        budget=config.budget_mb * 2**20,
+    )
+    if not bool(scores.isfinite().all()):
+        raise RunError("a score of this model is not a finite number; its training has diverged")
+    predicates, weights = labelled.facts[:, 1], labelled.weights
+    sample = Sample(scores.double().numpy(), predicates, labelled.true, weights)
+    return Pool(labelled.facts, sample, {"split": split, **labelled.about})
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    facts: Ints  # (n, 3), distinct
+    true: Bools  # (n,)
+    weights: Floats  # (n,)
+    about: dict[str, Any]
+
+
+def _given(graph: Graph, path: Path, split: str, progress: Progress) -> _Labelled:
+    matched = match_file(graph, path, progress)
+    known = graph.known().contains(matched.facts)
+    if known.all():
+        raise RunError(f"{path}: all of its facts are facts of the graph, so none is false")
+    true, false = np.unique(graph.splits[split], axis=0), np.unique(matched.facts[~known], axis=0)
+    facts = np.concatenate([true, false])
+    about = {
+        "negatives": path.name,
+        "left_out": {**matched.left_out, "known": int(known.sum())},
+        "k": None,
+        "questions": None,
+    }
+    truth = np.arange(len(facts)) < len(true)
+    order = np.lexsort(facts.T[::-1])
+    return _Labelled(facts[order], truth[order], np.ones(len(facts)), about)
+
+
+def _answered(graph: Graph, model: Model, config: CalibrateConfig, split: str) -> _Labelled:
+    asked, all_of_them = questions(graph, split, most=config.questions, seed=config.seed)
+    hidden = graph.known(*(other for other in graph.splits if other != split))
+    budget = config.budget_mb * 2**20
+    found = best(model, asked, config.k, hidden=hidden, budget=budget)
+    answers = _as_facts(asked[found.rows], found.answers, len(graph.predicates))
+    facts, counts = np.unique(answers, axis=0, return_counts=True)
+    about = {
+        "negatives": None,
+        "left_out": None,
+        "k": config.k,
+        "questions": {"asked": len(asked), "of": all_of_them, "seed": config.seed},
+    }
+    return _Labelled(facts, graph.known(split).contains(facts), counts.astype(np.float64), about)
+
+
+def questions(graph: Graph, split: str, *, most: int, seed: int) -> tuple[Ints, int]:
+    """Distinct questions of a split on both sides, (n, 2): entity, predicate; and of how many.
+
+    They go by predicate, so that a block is of one side.
+    """
+    found = np.unique(graph.reciprocal(split)[:, [1, 0]], axis=0)[:, ::-1]
+    if len(found) <= most:
+        return found, len(found)
+    chosen = np.random.default_rng(seed).choice(len(found), most, replace=False)
+    return found[np.sort(chosen)], len(found)
+
+
+def _as_facts(asked: Ints, answers: Ints, predicates: int) -> Ints:
+    """Questions (n, 2) with reciprocal ids and their answers (n,) as facts (n, 3)."""
+    forward = np.column_stack([asked, answers])
+    backward = np.column_stack([answers, asked[:, 1] - predicates, asked[:, 0]])
+    return np.where((asked[:, 1] < predicates)[:, None], forward, backward)

@@ -1,0 +1,215 @@
+"""Answers by name: the objects, subjects or predicates that fit best, and the scores of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from trifact.answer.answers import Answers, Cell
+from trifact.answer.best import best
+from trifact.answer.calibration import Calibration, read_calibration
+from trifact.answer.names import Names
+from trifact.answer.options import PredictConfig
+from trifact.errors import ConfigError
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints, KnownAnswers
+from trifact.run.candidates import Candidates, observed, of_types
+from trifact.run.run import Run
+from trifact.tensor.models import Model
+from trifact.tensor.scoring import fact_scores, log_probabilities
+
+Fact = tuple[str, str, str]
+
+
+class Predictor:
+    """A model that answers questions about its graph, by name or label.
+
+    Answers come in the order of their score, log p(answer | question); the probability is that
+    of the fact as a whole, by the run's calibration, and is None where the run has none.
+    """
+
+    def __init__(
+        self, graph: Graph, model: Model, *, calibration: Calibration | None = None
+    ) -> None:
+        self.graph, self.model, self.calibration = graph, model, calibration
+        self.names = Names(graph)
+
+    @classmethod
+    def of(cls, run: Run) -> Predictor:
+        """That of a run; its factors are mapped into memory and read when they are needed."""
+        model = run.model(checked=False)
+        return cls(run.graph(), model, calibration=read_calibration(run))
+
+    def objects(
+        self,
+        subject: str | Sequence[str],
+        predicate: str | Sequence[str],
+        k: int = 10,
+        *,
+        candidates: Sequence[str] | None = None,
+        **settings: Any,  # noqa: ANN401 - the fields of PredictConfig
+    ) -> Answers:
+        """The best objects of (subject, predicate, ?), for one question or for many.
+
+        `candidates` are the names of those to choose from; `settings` the fields of PredictConfig.
+        """
+        config = PredictConfig.from_values({"k": k, **settings})
+        asked = self._questions(subject, predicate)
+        return self._answered(asked, config, candidates)
+
+    def subjects(
+        self,
+        predicate: str | Sequence[str],
+        object: str | Sequence[str],  # noqa: A002 - what it is
+        k: int = 10,
+        *,
+        candidates: Sequence[str] | None = None,
+        **settings: Any,  # noqa: ANN401
+    ) -> Answers:
+        """The best subjects of (?, predicate, object); as `objects`."""
+        config = PredictConfig.from_values({"k": k, **settings})
+        asked = self._questions(object, predicate) + np.array([0, len(self.graph.predicates)])
+        return self._answered(asked, config, candidates)
+
+    def predicates(
+        self,
+        subject: str,
+        object: str,  # noqa: A002
+        k: int = 10,
+        **settings: Any,  # noqa: ANN401
+    ) -> Answers:
+        """The best predicates of (subject, ?, object), by the score of the fact."""
+        config = PredictConfig.from_values({"k": k, **settings})
+        count = len(self.graph.predicates)
+        facts = np.empty((count, 3), dtype=np.int64)
+        facts[:] = self.names.entity(subject), 0, self.names.entity(object)
+        facts[:, 1] = np.arange(count)
+        known = self._known.contains(facts)
+        facts, known = (facts, known) if config.known else (facts[~known], known[~known])
+        scores = self._fact_scores(facts, config)
+        order = np.argsort(-scores, kind="stable")[: config.k]
+        labels = [self.graph.predicate_labels.get(j) for j in facts[order, 1].tolist()]
+        return self._table(facts[order], labels, scores[order], scores[order], known[order])
+
+    def score(self, facts: Sequence[Fact], **settings: Any) -> Answers:  # noqa: ANN401
+        """The scores of given facts, in their order: 1/2 (log p(o | s, p) + log p(s | p, o))."""
+        config = PredictConfig.from_values(settings)
+        names = self.names
+        rows = [(names.entity(s), names.predicate(p), names.entity(o)) for s, p, o in facts]
+        return self.score_ids(np.array(rows, dtype=np.int64).reshape(-1, 3), config)
+
+    def score_ids(self, facts: Ints, config: PredictConfig) -> Answers:
+        """The same for facts by id, (n, 3)."""
+        scores = self._fact_scores(facts, config)
+        return self._table(facts, None, scores, scores, self._known.contains(facts))
+
+    def _questions(self, entity: str | Sequence[str], predicate: str | Sequence[str]) -> Ints:
+        """Pairs (entity, predicate) by id; one name stands for as many as there are others."""
+        entities = [entity] if isinstance(entity, str) else list(entity)
+        predicates = [predicate] if isinstance(predicate, str) else list(predicate)
+        size = max(len(entities), len(predicates))
+        if {len(entities), len(predicates)} - {1, size} or not size:
+            counts = f"{len(entities)} entities and {len(predicates)} predicates"
+            raise ConfigError(f"as many entities as predicates are needed, not {counts}")
+        ids = {name: self.names.entity(name) for name in dict.fromkeys(entities)}
+        rows = {name: self.names.predicate(name) for name in dict.fromkeys(predicates)}
+        left, right = [ids[name] for name in entities], [rows[name] for name in predicates]
+        pairs = zip(left * (size // len(left)), right * (size // len(right)), strict=True)
+        return np.array(list(pairs), dtype=np.int64)
+
+    def _answered(
+        self, asked: Ints, config: PredictConfig, candidates: Sequence[str] | None
+    ) -> Answers:
+        """The best answers of questions (n, 2) with reciprocal ids, as facts."""
+        budget, count = config.budget_mb * 2**20, len(self.graph.predicates)
+        found = best(
+            self.model,
+            asked,
+            config.k,
+            allowed=self._allowed(asked[:, 1], config, candidates),
+            hidden=None if config.known else self._known,
+            budget=budget,
+        )
+        entities, predicates = asked[found.rows].T
+        back = np.stack([found.answers, (predicates + count) % (2 * count), entities], axis=1)
+        other = log_probabilities(self.model, torch.from_numpy(back), budget=budget)
+        facts = np.where(
+            (predicates < count)[:, None],
+            np.stack([entities, predicates, found.answers], axis=1),
+            back,
+        )
+        labels = [self.graph.entity_labels.get(i) for i in found.answers.tolist()]
+        scores = (found.scores + other.double().numpy()) / 2
+        return self._table(facts, labels, found.scores, scores, self._known.contains(facts))
+
+    def _allowed(
+        self, predicates: Ints, config: PredictConfig, names: Sequence[str] | None
+    ) -> dict[int, Ints] | None:
+        """The candidates of each predicate that is asked for; None if all entities are."""
+        chosen = np.unique(predicates).tolist()
+        if names is not None:
+            given = np.unique([self.names.entity(name) for name in names]).astype(np.int64)
+            if not len(given):
+                raise ConfigError("the list of candidates is empty; leave it out to ask all")
+            return dict.fromkeys(chosen, given)
+        if config.among == "all":
+            return None
+        lists = self._observed if config.among == "observed" else self._of_types(config.types)
+        return {predicate: lists.of(predicate) for predicate in chosen}
+
+    def _of_types(self, path: str | None) -> Candidates:
+        if path is None:
+            raise ConfigError("among = types needs a file of types; give one with types")
+        return of_types(self.graph, Path(path))
+
+    def _fact_scores(self, facts: Ints, config: PredictConfig) -> NDArray[np.float64]:
+        scores = fact_scores(
+            self.model,
+            torch.from_numpy(facts),
+            predicates=len(self.graph.predicates),
+            budget=config.budget_mb * 2**20,
+        )
+        return scores.double().numpy()
+
+    def _table(
+        self,
+        facts: Ints,
+        labels: list[str | None] | None,
+        shown: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        known: NDArray[np.bool_],
+    ) -> Answers:
+        """Facts by name with what is `shown` as their score; `scores` are those of the facts."""
+        probabilities: list[Cell] = [None] * len(facts)
+        if self.calibration is not None:
+            probabilities = self.calibration.probabilities(scores, facts[:, 1]).tolist()
+        subjects, predicates, objects = facts.T.tolist()
+        columns: dict[str, list[Cell]] = {
+            "subject": [self.graph.entities[i] for i in subjects],
+            "predicate": [self.graph.predicates[j] for j in predicates],
+            "object": [self.graph.entities[i] for i in objects],
+        }
+        if labels is not None:
+            columns["label"] = list(labels)
+        return Answers(
+            {
+                **columns,
+                "score": shown.tolist(),
+                "probability": probabilities,
+                "known": known.tolist(),
+            }
+        )
+
+    @cached_property
+    def _known(self) -> KnownAnswers:
+        return self.graph.known()
+
+    @cached_property
+    def _observed(self) -> Candidates:
+        return observed(self.graph)

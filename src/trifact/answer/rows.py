@@ -1,0 +1,152 @@
+"""The rows of one entity, solved from its facts while all others of a run are fixed.
+
+Each table that serves entities has a row of it: one in DistMult and ComplEx, two in CP. Which
+examples reach a row is the sharing rule's business: it asks where its table is the source of a
+query, and stands where its table has the candidates. Self-loops must be left out: they alone
+would make the problem not convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from trifact.answer.rivalry import Rivalry
+from trifact.answer.rownorm import Norms
+from trifact.answer.rowobjective import Asking, Examples, RowObjective, Standing, Term
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints, reciprocal
+from trifact.run.options import TrainConfig
+from trifact.tensor.models import Model
+from trifact.tensor.trilinear import Towards
+
+NEGATIVES = 10_000
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The rows of an entity by table, (D,) in float64 each, and how they were found."""
+
+    rows: dict[str, Tensor]
+    steps: int
+    converged: bool
+
+
+class Meetings(NamedTuple):
+    """Examples in one direction: who asks with which predicate, and who answers."""
+
+    towards: Towards
+    entities: Ints  # (n,)
+    predicates: Ints  # (n,), reciprocal ids
+    answers: Ints  # (n,)
+    facts: Ints  # (n,): the number of the fact that each is of
+
+    def where(self, mask: NDArray[np.bool_]) -> Meetings:
+        """Some of them."""
+        return Meetings(self.towards, *(column[mask] for column in self[1:]))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Everything of a run that is fixed when the rows of one entity are solved.
+
+    `negatives` bounds the sample of queries that an entity does not answer; with zero it is
+    nobody's wrong answer. An entity that the model does not have is None, and N in its facts.
+
+    Memory besides tables and facts: the queries of the sample and of the entity's facts, D
+    numbers each, and about six blocks of `budget` bytes.
+    """
+
+    graph: Graph
+    model: Model
+    config: TrainConfig
+    negatives: int = NEGATIVES
+    budget: int = 16 * 2**20
+
+    def solve(self, facts: Ints, entity: int | None = None) -> Solved:
+        """The rows of an entity from its facts (n, 3); one that no fact reaches is zero."""
+        objectives = self.objectives(facts, entity)
+        found = {table: objective.minimum() for table, objective in objectives.items()}
+        zero = torch.zeros(self.model.table("object").shape[1], dtype=torch.float64)
+        rows = {table: found[table].point if table in found else zero for table in self.tables}
+        steps = sum(minimum.steps for minimum in found.values())
+        return Solved(rows, steps, all(minimum.converged for minimum in found.values()))
+
+    def objectives(self, facts: Ints, entity: int | None = None) -> dict[str, RowObjective]:
+        """What the rows minimize, by table, in those tables that some fact reaches."""
+        own, found = self.model.entities if entity is None else entity, dict[str, RowObjective]()
+        weights, width = torch.ones(len(facts)).double(), self.model.table("object").shape[1]
+        for table in self.tables:
+            terms, reached = self._terms(table, facts, entity)
+            if bool(reached.any()):
+                terms.append(self._norms.of(table, facts, own))
+                objective = RowObjective(tuple(terms), weights, reached, width)
+                found[table] = objective.weighted(weights)
+        return found
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that serve entities."""
+        return sorted({self.model.roles["subject"], self.model.roles["object"]})
+
+    def asking(self, met: Meetings, entity: int | None) -> Asking:
+        """The examples of an entity as the ones where it asks."""
+        model, (distinct, rows) = self.model, np.unique(met.predicates, return_inverse=True)
+        predicates = model.table("predicate")[torch.from_numpy(distinct % model.predicates)]
+        examples = Examples(*map(torch.from_numpy, (rows, met.facts)))
+        answers = model.table(met.towards)[torch.from_numpy(met.answers)]
+        pulls, _ = model.adjoint(answers, answers, predicates[rows], towards=met.towards)
+        return Asking(model, met.towards, entity, predicates, examples, pulls, budget=self.budget)
+
+    def _terms(self, table: str, facts: Ints, entity: int | None) -> tuple[list[Term], Tensor]:
+        """Where the row of a table asks and where it stands; and which facts (n,) reach it."""
+        own, terms = self.model.entities if entity is None else entity, list[Term]()
+        reached = torch.zeros(len(facts), dtype=torch.bool)
+        for met in self._meetings(facts):
+            asks, stands = met.where(met.entities == own), met.where(met.answers == own)
+            if self.model.source(met.towards) == table and len(asks.facts):
+                terms.append(self.asking(asks, entity))
+                reached[torch.from_numpy(asks.facts)] = True
+            if self.model.roles[met.towards] == table:
+                terms.append(self._standing(stands, entity))
+                reached[torch.from_numpy(stands.facts)] = True
+        return terms, reached
+
+    def _meetings(self, facts: Ints) -> Iterator[Meetings]:
+        """All examples of the facts, by direction; in the reciprocal setting there is only one."""
+        e, q, a = reciprocal(facts, len(self.graph.predicates)).T
+        number, backwards = np.tile(np.arange(len(facts)), 2), q >= self.model.predicates
+        yield Meetings("object", e, q, a, number).where(~backwards)
+        if self.config.setting == "standard":
+            yield Meetings("subject", e, q, a, number).where(backwards)
+
+    def _standing(self, met: Meetings, entity: int | None) -> Standing:
+        """Queries that the entity answers, with all their examples; then the sample of others."""
+        packed = met.entities * self._rivalry.sides + met.predicates
+        distinct, rows = np.unique(packed, return_inverse=True)
+        answered = self._rivalry.asked(distinct, towards=met.towards, entity=entity)
+        drawn = self._rivalry.drawn(towards=met.towards, entity=entity).without(distinct)
+        others = answered.times * (self.negatives > 0)
+        if entity is not None and self.negatives:  # training has its own answers too
+            others -= torch.from_numpy(np.bincount(rows, minlength=len(distinct)))
+        return Standing(
+            torch.cat([answered.queries, drawn.queries]),
+            torch.cat([answered.log_z, drawn.log_z]),
+            torch.cat([others, drawn.times]),
+            Examples(*map(torch.from_numpy, (rows, met.facts))),
+        )
+
+    @cached_property
+    def _rivalry(self) -> Rivalry:
+        return Rivalry(self.graph, self.model, self.negatives, self.budget)
+
+    @cached_property
+    def _norms(self) -> Norms:
+        return Norms(self.graph, self.model, self.config)

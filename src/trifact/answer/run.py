@@ -1,0 +1,52 @@
+"""A run that can be asked: what `trifact.train` and `trifact.load_run` give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trifact.run import run
+
+if TYPE_CHECKING:
+    from trifact.answer.calibration import Calibration
+    from trifact.answer.discovery import Discovery
+    from trifact.answer.explanation import Explanation
+    from trifact.answer.newcomers import Facts
+    from trifact.answer.predictor import Predictor
+
+
+class Run(run.Run):
+    """The run in a folder, with what the floor of answers makes of it."""
+
+    def predictor(self, facts: Facts | None = None) -> Predictor:
+        """Answers by name; `facts` (a file, or tuples of names) may be about new entities."""
+        from trifact.answer.calibration import read_calibration
+        from trifact.answer.predictor import Predictor
+
+        if facts is None:
+            return Predictor.of(self)
+        from trifact.answer.folding import with_new_entities
+
+        graph, model, _ = with_new_entities(self, facts)
+        return Predictor(graph, model, calibration=read_calibration(self))
+
+    def calibrate(self, **settings: Any) -> Calibration:  # noqa: ANN401
+        """Fit probabilities and keep them; `settings` are the fields of `CalibrateConfig`."""
+        from trifact.answer.calibration import calibrate
+        from trifact.answer.options import CalibrateConfig
+
+        return calibrate(self, CalibrateConfig.from_values(settings))
+
+    def discover(self, out: Path | None = None, **settings: Any) -> Discovery:  # noqa: ANN401
+        """The most probable missing facts; `settings` are the fields of `DiscoverConfig`."""
+        from trifact.answer.discovery import discover
+        from trifact.answer.options import DiscoverConfig
+
+        return discover(self, DiscoverConfig.from_values(settings), out=out)
+
+    def explain(self, subject: str, predicate: str, object: str, **settings: Any) -> Explanation:  # noqa: A002, ANN401
+        """What the probability of a fact rests on; `settings`: those of `ExplainConfig`."""
+        from trifact.answer.explanation import explain
+        from trifact.answer.options import ExplainConfig
+
+        return explain(self, (subject, predicate, object), ExplainConfig.from_values(settings))

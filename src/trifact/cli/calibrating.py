@@ -1,0 +1,107 @@
+"""The work behind `trifact calibrate`: what was fitted, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from trifact.answer.calibration import calibrate, judge
+from trifact.answer.options import CalibrateConfig
+from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.run.reliability import FILE, summary
+from trifact.run.run import Run
+
+SHOWN = 5
+ENOUGH = 10  # facts of a predicate that is shown as one of the best or worst
+WIDTH = 30  # characters of the longest bar
+
+
+def run_calibration(
+    path: Path, config: CalibrateConfig, *, test_negatives: Path | None, as_json: bool
+) -> None:
+    """Calibrate, and show it."""
+    run, judged = Run(path), None
+    with watching() as progress:
+        found = calibrate(run, config, progress=progress)
+        if test_negatives is not None:
+            given = config.replace(negatives=str(test_negatives))
+            judged = judge(run, found, given, progress=progress)
+    _say_what_was_left_out(found.record["fitted"])
+    if as_json:
+        shown = {**found.record, **({} if judged is None else {"test": judged})}
+        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+    else:
+        show(run, found.record, judged)
+    say(f"kept in {run.path / FILE}")
+
+
+def _say_what_was_left_out(fitted: dict[str, Any]) -> None:
+    left = fitted["left_out"]
+    if left and left["facts"]:
+        facts = count(left["facts"], "fact")
+        say(f"{fitted['negatives']}: {facts} left out, with names that the run does not know")
+    if left and left["known"]:
+        facts = count(left["known"], "fact")
+        say(f"{fitted['negatives']}: {facts} left out, which the graph has as true")
+
+
+def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> None:
+    """The maps, the measures, said against true, and the predicates at both ends."""
+    out, whole = screen(), record["whole"]
+    out.print(f"[bold]{run.graph().name}[/bold]  {run.config.model}, rank {run.config.rank}")
+    out.print(summary(record) + "\n", style="dim", markup=False)
+    out.print(
+        f"prior {record['prior']:.4f}; all predicates together: "
+        f"log-odds = {whole['slope']:.3f} * score {whole['intercept']:+.3f}\n"
+    )
+    out.print(_measures(record, judged), "")
+    out.print(_said_and_true(record["reliability"]["bins"]), "")
+    out.print(_predicates(record["by_predicate"]))
+
+
+def _measures(record: dict[str, Any], judged: dict[str, Any] | None) -> object:
+    grid = table("", "facts", "true", "ECE", "by mass", "Brier", "log-loss")
+    rows = {
+        "a map for each predicate": record["reliability"],
+        "one map for all": record["reliability_of_whole"],
+    }
+    rows |= {} if judged is None else {"test facts, by predicate": judged}
+    for name, row in rows.items():
+        measures = (f"{row[key]:.4f}" for key in ("ece", "ece_by_mass", "brier", "log_loss"))
+        grid.add_row(name, f"{row['weight']:,.0f}", f"{row['share_true']:.1%}", *measures)
+    return grid
+
+
+def _said_and_true(bins: list[dict[str, Any]]) -> object:
+    """Ten lines: what was said, how often, and how much of it is true, as a bar."""
+    grid = table("probability", "facts", "said", "true", "", title="Cross-validated")
+    grid.columns[-1].justify = "left"
+    for row in bins:
+        shares = [f"{row[key]:.3f}" if row["weight"] else "-" for key in ("said", "true")]
+        name = f"{row['low']:.1f} to {row['high']:.1f}"
+        bar = "█" * round(WIDTH * (row["true"] or 0.0))
+        grid.add_row(name, f"{row['weight']:,.0f}", *shares, bar)
+    return grid
+
+
+def _predicates(rows: list[dict[str, Any]]) -> object:
+    """Those whose probabilities are nearest to the truth and farthest from it; all, if few."""
+    best = sorted(rows, key=lambda row: row["brier"])
+    few = len(best) <= 2 * SHOWN
+    title = "Predicates"
+    if not few:
+        best = [row for row in best if row["true"] + row["false"] >= ENOUGH]
+        few = len(best) <= 2 * SHOWN
+        title = f"The surest and the least sure of {len(rows):,} predicates"
+    grid = table("predicate", "true", "false", "said", "is true", "Brier", title=title)
+    for place, row in enumerate(best if few else best[:SHOWN] + best[-SHOWN:]):
+        if place == SHOWN and not few:
+            grid.add_row("...")
+        share = row["true"] / (row["true"] + row["false"])
+        measures = (f"{value:.3f}" for value in (row["said"], share, row["brier"]))
+        counts = f"{row['true']:,.0f}", f"{row['false']:,.0f}"
+        grid.add_row(short(row["label"], 32), *counts, *measures)
+    return grid

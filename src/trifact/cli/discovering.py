@@ -1,0 +1,79 @@
+"""The work behind `trifact discover`: new facts as a table, and how true they may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from trifact.answer.discovery import Discovery, discover
+from trifact.answer.scope import DiscoverConfig
+from trifact.cli.screen import count, say, screen, share, short, table, watching
+from trifact.run.run import Run
+
+SHOWN = 20
+WIDTHS = {"subject": 22, "predicate": 16, "object": 22}  # with a number they make 80 columns
+
+
+def run_discovery(path: Path, config: DiscoverConfig, *, out: Path | None, overwrite: bool) -> None:
+    """Discover, and show or write it."""
+    run = Run(path)
+    with watching() as progress:
+        found = discover(run, config, out=out, overwrite=overwrite, progress=progress)
+    about = found.about
+    gone_through = f"of {count(about['pairs'], 'pair')} that make sense"
+    screen().print(f"[bold]{count(len(found), 'new fact')}[/bold] {gone_through}\n")
+    if out is None:
+        screen().print(listed(found), "")
+    if found.expected is not None and len(found):
+        held = count(found.expected["held_out"], "held-out fact")
+        screen().print(f"[bold]How true?[/bold] The list with the {held} in it:")
+        screen().print(expected(found.expected), "")
+    say(*_notes(found, path))
+    if out is not None:
+        say(f"{out}: {count(len(found), 'fact')} written")
+    elif len(found) > SHOWN:
+        say(f"{len(found) - SHOWN:,} more; all of them: --out FILE")
+
+
+def listed(found: Discovery) -> object:
+    """The first facts, with labels where there are some."""
+    number = found.about["order"]
+    grid = table(*WIDTHS, number, text=3)
+    for row in (found[place] for place in range(min(SHOWN, len(found)))):
+        cells = [short(str(row[f"{c}_label"] or row[c]), width) for c, width in WIDTHS.items()]
+        grid.add_row(*cells, f"{row[number]:.3f}")
+    return grid
+
+
+def expected(about: dict[str, Any]) -> object:
+    """How many held-out facts stand among the first n, and what that says."""
+    grid = table("first", "held out", "at least", "of all held out", text=0)
+    for row in about["at"]:
+        found = share(row["found"], row["n"]), share(row["found"], about["held_out"])
+        grid.add_row(f"{row['n']:,}", f"{row['found']:,}", *found)
+    return grid
+
+
+def _notes(found: Discovery, path: Path) -> list[str]:
+    """What to know about the list, one sentence each."""
+    about, notes = found.expected, list[str]()
+    if found.about["order"] == "score":
+        notes.append(
+            "in the order of scores, which predicates make differently; for probabilities and "
+            f"a better order: trifact calibrate {path}"
+        )
+    elif len(found):
+        mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]
+        notes.append(f"mean probability of the new facts by the run's calibration: {mean:.3f}")
+    if about is None:
+        return [*notes, "no fact was held out, so the list has no estimate of its own"]
+    if about["reachable"] < about["held_out"]:
+        reach = f"{about['reachable']:,} of {count(about['held_out'], 'held-out fact')}"
+        notes.append(f"{reach} are among the pairs; no such list can find the others")
+    joined = about["at"][-1]["joined"] if about["at"] else 0
+    if joined and not about["held_out_joined"]:
+        notes.append(
+            f"{count(joined, 'fact')} of the list join entities that train joins already; no "
+            "held-out fact does, so they say nothing about these"
+        )
+    return notes

@@ -1,0 +1,59 @@
+"""The work behind `trifact explain`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from trifact.answer.answers import Answers, Cell
+from trifact.answer.explanation import Explanation, Fact, explain
+from trifact.answer.options import ExplainConfig
+from trifact.cli.screen import count, screen, short, table, watching
+from trifact.run.run import Run
+
+WIDTHS = {"subject": 20, "predicate": 24, "object": 20}
+
+
+def run_explanation(path: Path, fact: Fact, *, settings: dict[str, Any], form: str) -> None:
+    """Explain a fact, and show it."""
+    config, run = ExplainConfig.from_values(settings), Run(path)
+    with watching() as progress:
+        found = explain(run, fact, config, progress=progress)
+    if form == "json":
+        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        show(found)
+
+
+def show(found: Explanation) -> None:
+    """The fact, what it rests on, and what is like it."""
+    out, shown = screen(), dict(zip(WIDTHS, found.labels, strict=True))
+    out.print(" · ".join(short(text, 36) for text in found.labels), markup=False)
+    asker, answer = ("subject", "object") if found.side == "subject" else ("object", "subject")
+    out.print(
+        f"[dim]log p of the {answer}: {found.trained:.3f} as trained, {found.solved:.3f} with the "
+        f"row of the {asker} solved anew from its {count(found.facts, 'fact')}"
+        f"{'; the fact itself is in train' if found.known else ''}"
+        f"{'' if found.converged else '; it was not solved to the end'}[/dim]\n"
+    )
+    tried = f"; {found.tried:,} were tried" if found.tried < found.facts else ""
+    title = f"Facts of {short(shown[asker], 30)} that it rests on{tried}"
+    out.print(_grid(found.reasons, "drop", title=title), "")
+    if len(found.similar):
+        out.print(_grid(found.similar, "similarity", title="The most similar known facts"))
+
+
+def _grid(facts: Answers, measure: str, *, title: str) -> object:
+    grid = table(*WIDTHS, measure, title=title, text=3)
+    for row in facts:
+        cells = (short(_shown(row, name), width) for name, width in WIDTHS.items())
+        grid.add_row(*cells, f"{row[measure]:.3f}")
+    return grid
+
+
+def _shown(row: dict[str, Cell], name: str) -> str:
+    """The label, or the name where there is none."""
+    return str(row.get(f"{name}_label") or row[name])

@@ -1,0 +1,62 @@
+"""`trifact predict` and `score`: what a run answers, and what it thinks of given facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from trifact.answer.options import PredictConfig
+from trifact.cli.evaluate import MemoryOption, RunArgument
+from trifact.cli.options import takes
+
+FormatOption = Annotated[
+    Literal["table", "tsv", "json"], typer.Option("--format", help="How to print the answers.")
+]
+
+
+@takes(settings=PredictConfig)
+def predict(
+    run: RunArgument,
+    name: Annotated[str, typer.Argument(metavar="SUBJECT", help="An entity: name or label.")],
+    other: Annotated[str, typer.Argument(metavar="PREDICATE", help="A predicate: name or label.")],
+    *,
+    is_object: Annotated[
+        bool, typer.Option("--object", help="The entity is the object: ask for subjects.")
+    ] = False,
+    predicate: Annotated[
+        bool, typer.Option("--predicate", help="Both names are entities: ask for predicates.")
+    ] = False,
+    candidates: Annotated[
+        Path | None, typer.Option(help="File of the entities to choose from, one a line.")
+    ] = None,
+    with_facts: Annotated[
+        Path | None, typer.Option("--with", help="File of facts about entities that are new.")
+    ] = None,
+    form: FormatOption = "table",
+    settings: dict[str, Any],
+) -> None:
+    """Ask a run: the objects of a subject and a predicate, best first."""
+    from trifact.cli.predicting import Question, run_prediction
+
+    wanted = "predicate" if predicate else "subject" if is_object else "object"
+    question = Question(name, other, wanted, candidates, settings)
+    run_prediction(run, question, with_facts=with_facts, form=form)
+
+
+def score(
+    run: RunArgument,
+    facts: Annotated[Path, typer.Argument(metavar="FACTS", help="File of facts, any format.")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(help="Write all of them to this .tsv, .csv, .json or .parquet.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+    budget_mb: MemoryOption = 64,
+    form: FormatOption = "table",
+) -> None:
+    """Score the facts of a file: how probable each is, and whether it is known."""
+    from trifact.cli.predicting import run_scoring
+
+    run_scoring(run, facts, out=out, overwrite=overwrite, budget_mb=budget_mb, form=form)

@@ -1,0 +1,146 @@
+"""The work behind `trifact predict` and `score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from trifact.answer.answers import Answers, Cell, written
+from trifact.answer.calibration import read_calibration
+from trifact.answer.files import check_free, write_answers
+from trifact.answer.folding import with_new_entities
+from trifact.answer.options import PredictConfig
+from trifact.answer.predictor import Predictor
+from trifact.answer.scorefile import score_file
+from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.errors import ConfigError, InputError
+from trifact.graph.sources import BadLines, Source, text_lines, without_end
+from trifact.run.run import Run
+
+LARGEST = 10**9  # bytes of a file of candidates
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Question:
+    """Two names and what is `wanted` of them: "object", "subject" or "predicate"."""
+
+    name: str
+    other: str
+    wanted: str
+    candidates: Path | None
+    settings: dict[str, Any]
+
+
+def run_prediction(path: Path, question: Question, *, with_facts: Path | None, form: str) -> None:
+    """Answer, and show it."""
+    predictor = _predictor(Run(path), with_facts)
+    found = _answered(predictor, question)
+    if not _show(found, form):
+        if predictor.calibration is None:
+            say(f"no probabilities: the run has no calibration; make one: trifact calibrate {path}")
+        _show_answers(found, question, predictor)
+
+
+def _predictor(run: Run, with_facts: Path | None) -> Predictor:
+    if with_facts is None:
+        return Predictor.of(run)
+    with watching() as progress:
+        graph, model, notes = with_new_entities(run, with_facts, progress=progress)
+    say(*notes)
+    return Predictor(graph, model, calibration=read_calibration(run))
+
+
+def _answered(predictor: Predictor, question: Question) -> Answers:
+    names = question.name, question.other
+    if question.wanted == "predicate":
+        if question.candidates is not None or "among" in question.settings:
+            raise ConfigError("candidates are entities; they cannot be given with --predicate")
+        return predictor.predicates(*names, **question.settings)
+    candidates = None if question.candidates is None else _names_in(question.candidates)
+    settings = {"candidates": candidates, **question.settings}
+    if question.wanted == "subject":
+        return predictor.subjects(question.other, question.name, **settings)
+    return predictor.objects(*names, **settings)
+
+
+def _names_in(path: Path) -> list[str]:
+    """The lines of a file that are not empty."""
+    bad = BadLines(path, skip=False)
+    with Source.at(path, cap=LARGEST).open() as stream:
+        names = [without_end(line) for _, line in text_lines(stream, bad)]
+    if not any(names):
+        raise InputError("there is no name in it; put one candidate on a line", path=path)
+    return [name for name in names if name]
+
+
+def run_scoring(
+    path: Path, facts: Path, *, out: Path | None, overwrite: bool, budget_mb: int, form: str
+) -> None:
+    """Score the facts of a file, and show or write them."""
+    if out is not None:
+        check_free(out, overwrite=overwrite)
+    predictor = Predictor.of(Run(path))
+    found, left_out = score_file(predictor, facts, PredictConfig(budget_mb=budget_mb))
+    if left_out:
+        say(
+            f"{facts.name}: {count(left_out, 'fact')} not scored: the run does not know their names"
+        )
+    if out is not None:
+        write_answers(found, out, overwrite=overwrite)
+        say(f"{out}: {count(len(found), 'fact')} written")
+    elif not _show(found, form):
+        _show_facts(found)
+
+
+def _show(found: Answers, form: str) -> bool:
+    """Print it for programs, if that is asked for."""
+    if form != "table":
+        typer.echo(found.to_json() if form == "json" else found.to_tsv(), nl=form == "json")
+    return form != "table"
+
+
+def _show_answers(found: Answers, question: Question, predictor: Predictor) -> None:
+    """The answers of one question, under the question."""
+    columns: dict[str, Sequence[Cell]] = {question.wanted: found.columns[question.wanted]}
+    columns |= {name: found.columns[name] for name in ("label", "probability", "score", "known")}
+    first, middle, last = _asked(question, predictor)
+    screen().print(f"{first} · {middle} · {last}\n", markup=False)
+    if not len(found):
+        say("there is no candidate left that is not known; --known shows those, too")
+        return
+    if not question.settings.get("known"):
+        del columns["known"]
+    screen().print(_grid(columns))
+
+
+def _asked(question: Question, predictor: Predictor) -> tuple[str, str, str]:
+    """The question as people read it, with labels where there are some."""
+    graph, names = predictor.graph, predictor.names
+    entity = graph.entity_label(names.entity(question.name))
+    if question.wanted == "predicate":
+        return entity, "?", graph.entity_label(names.entity(question.other))
+    predicate = graph.predicate_label(names.predicate(question.other))
+    return ("?", predicate, entity) if question.wanted == "subject" else (entity, predicate, "?")
+
+
+def _show_facts(found: Answers) -> None:
+    """The first facts of many."""
+    few = {name: column[:SHOWN] for name, column in found.columns.items()}
+    screen().print(_grid(few, text=3))
+    if len(found) > SHOWN:
+        say(f"{len(found) - SHOWN:,} more; all of them: --out FILE, or --format tsv")
+
+
+def _grid(columns: Mapping[str, Sequence[Cell]], *, text: int = 0) -> object:
+    """A table of cells; columns in which nothing stands are left out."""
+    kept = {name: c for name, c in columns.items() if any(cell is not None for cell in c)}
+    first = text or sum(isinstance(c[0], str) for c in kept.values())
+    grid = table(*kept, text=first)
+    for row in zip(*kept.values(), strict=True):
+        grid.add_row(*(short(written(cell), 24 if text else 36) for cell in row))
+    return grid

@@ -1,0 +1,95 @@
+"""Records: what a run or a computation was and what it came to, without weights, for `results/`.
+
+A record is a JSON file that tables and figures are made from; `FORMAT` counts its versions.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from trifact.durable import write_text
+from trifact.errors import RunError
+from trifact.run.run import Run
+
+FORMAT = 1
+PACKAGE = Path(__file__).parents[1]
+Record = dict[str, Any]
+
+
+def commit() -> str:
+    """The commit of the code, marked if the package has been changed since; else its version."""
+    root = PACKAGE.parents[1]
+    if _git(root, "rev-parse", "--show-toplevel") != str(root.resolve()):
+        return _version()  # installed, perhaps within somebody else's repository
+    changed = _git(root, "status", "--porcelain", "--", str(PACKAGE))
+    return f"{_git(root, 'rev-parse', '--short', 'HEAD')}{'-dirty' if changed else ''}"
+
+
+def _git(folder: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, check=False
+        )
+    except OSError:  # there is no git here
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _version() -> str:
+    try:
+        return f"trifact {importlib.metadata.version('trifact')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def record_of(run: Run, *, code: str) -> Record:
+    """Configuration, graph, machine, history and metrics of a run; `code` is the commit."""
+    graph = json.loads((run.path / "graph.json").read_text(encoding="utf-8"))
+    return {
+        "format": FORMAT,
+        "name": run.path.name,
+        "commit": code,
+        "config": {k: v for k, v in asdict(run.config).items() if v is not None},
+        "graph": {key: graph[key] for key in ("name", "content_hash")},
+        "machine": run.machine,
+        "metrics": run.metrics,
+        "history": [asdict(epoch) for epoch in run.history],
+    }
+
+
+def keep(run: Run, into: Path, *, code: str) -> None:
+    """Write the record of a run to a folder of `results/`."""
+    write(into / f"{run.path.name}.json", record_of(run, code=code))
+
+
+def write(path: Path, record: Record) -> None:
+    """Write a record, whole or not at all."""
+    write_text(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def read(path: Path) -> Record | None:
+    """A record, or None where there is none; one that is damaged or newer is refused."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        version = int(found["format"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path}: this is no record ({error}); move it away") from None
+    if version > FORMAT:
+        raise RunError(
+            f"{path}: its format is {version}, this trifact reads up to {FORMAT}; update trifact"
+        )
+    assert isinstance(found, dict)
+    return found
+
+
+def read_all(folder: Path) -> dict[str, Record]:
+    """All records of a folder, by the names of their files."""
+    found = {path.stem: read(path) for path in sorted(folder.glob("*.json"))}
+    return {name: record for name, record in found.items() if record is not None}

@@ -1,0 +1,63 @@
+"""Pairs of recipes that differ in one thing which the paper judges, on the same test queries."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from trifact.errors import RunError
+from trifact.run import archive
+from trifact.run.archive import FORMAT, Record
+from trifact.run.comparison import Contestant, compare
+from trifact.run.evaluation import read_evaluation
+from trifact.run.folder import CONFIG
+from trifact.run.reproduction import Workshop
+from trifact.run.run import Run
+
+
+class Contest(NamedTuple):
+    """The second row less the first; how the paper's claim goes on."""
+
+    dataset: str
+    first: str
+    second: str
+
+
+CONTESTS = {
+    "n3-over-fro": Contest("WN18RR", "cp-fro-reciprocal", "cp-n3-reciprocal"),
+    "fro-standard-cp": Contest("FB15K-237", "cp-n3-standard", "cp-fro-standard"),
+    "fro-standard-complex": Contest("FB15K-237", "complex-n3-standard", "complex-fro-standard"),
+    "nuc2": Contest("FB15K-237", "cp-n3-reciprocal", "cp-nuc2-reciprocal"),
+    "adam": Contest("FB15K-237", "complex-n3-reciprocal", "complex-n3-reciprocal-adam"),
+    "unweighted": Contest("FB15K-237", "complex-n3-reciprocal", "complex-n3-reciprocal-unweighted"),
+}
+
+
+def name_of(contest: str, size: str, dataset: str = "") -> str:
+    """What the record of a contest is called."""
+    return f"contest-{contest}-{dataset or CONTESTS[contest].dataset}-{size}"
+
+
+def keep_contest(name: str, first: Record, second: Record, *, shop: Workshop) -> Record:
+    """The comparison of two records' runs; made once for the same factors."""
+    path, kept = shop.results / f"{name}.json", archive.read(shop.results / f"{name}.json")
+    factors = [record["evaluation"]["run"]["factors_sha256"] for record in (first, second)]
+    if kept is not None and kept["factors"] == factors:
+        return kept
+    found = compare(_contestant(first, shop), _contestant(second, shop))
+    del found["by_predicate"]
+    record = {"format": FORMAT, "name": name, "commit": archive.commit(), "factors": factors}
+    record |= {**found, "runs": [first["name"], second["name"]]}
+    archive.write(path, record)
+    return record
+
+
+def _contestant(record: Record, shop: Workshop) -> Contestant:
+    """The run of a record, whose ranks are still with it."""
+    path = shop.runs / record["run"]
+    if not (path / CONFIG).exists():
+        raise RunError(
+            f"{path}: the ranks of this run are needed and it is gone; "
+            f"move {record['name']}.json away from {shop.results} to train it anew"
+        )
+    run = Run(path)
+    return Contestant(record["name"], run, read_evaluation(run, "test"))

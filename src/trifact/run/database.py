@@ -1,0 +1,108 @@
+"""Where the trials of searches are kept: SQLite on one machine, PostgreSQL for many."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import optuna
+import sqlalchemy
+from optuna.storages import RDBStorage
+from sqlalchemy.pool import NullPool
+
+from trifact.errors import ConfigError, RunError
+
+if sys.platform != "win32":
+    import fcntl
+
+LOCK = 0x7472_6966_6163_7400  # PostgreSQL's advisory lock of all trifact searches in a database
+PATIENCE = 60  # seconds that SQLite waits while somebody else writes
+FORM = "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database by its URL."""
+
+    url: sqlalchemy.URL
+
+    @classmethod
+    def of(cls, text: str) -> Database:
+        """Of the URL that a user gave."""
+        try:
+            url = sqlalchemy.make_url(text)
+        except sqlalchemy.exc.ArgumentError:
+            raise ConfigError(f"storage must be {FORM}, not {text!r}") from None
+        kind = url.get_backend_name()
+        if kind == "postgresql":
+            return cls(url.set(drivername="postgresql+psycopg"))
+        if kind != "sqlite" or url.database in (None, "", ":memory:"):
+            shown = url.render_as_string(hide_password=True)
+            raise ConfigError(f"storage must be {FORM}, not {shown}")
+        return cls(url)
+
+    @classmethod
+    def in_file(cls, path: Path) -> Database:
+        """SQLite in a file."""
+        return cls(sqlalchemy.URL.create("sqlite", database=str(path.absolute())))
+
+    def __str__(self) -> str:
+        """The URL without its password."""
+        return self.url.render_as_string(hide_password=True)
+
+    def open(self) -> RDBStorage:
+        """The storage; its tables are made by whoever comes first, and by nobody else."""
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        arguments = {"timeout": PATIENCE} if self._file else {}
+        own = {"connect_args": arguments, "poolclass": NullPool}  # nothing stays open in between
+        with self.answering(), self.alone(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            return RDBStorage(self.url.render_as_string(hide_password=False), engine_kwargs=own)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Of all searches in this database only one is here at a time, on whichever machine."""
+        with self._locked_file(self._file) if self._file else self._advisory():
+            yield
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """A database that fails is one sentence."""
+        try:
+            yield
+        except ModuleNotFoundError as error:
+            if error.name != "psycopg":
+                raise
+            raise ConfigError(
+                "PostgreSQL needs its driver: pip install 'trifact[postgres]'"
+            ) from None
+        except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+            cause = error if isinstance(error, sqlalchemy.exc.SQLAlchemyError) else error.__cause__
+            why = str(getattr(cause, "orig", None) or cause).strip().partition("\n")[0]
+            raise RunError(f"{self}: the storage of the trials does not work ({why})") from None
+
+    @property
+    def _file(self) -> Path | None:
+        if self.url.get_backend_name() != "sqlite":
+            return None
+        return Path(str(self.url.database))
+
+    @contextmanager
+    def _locked_file(self, path: Path) -> Iterator[None]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.with_name(f".{path.name}.lock").open("a+") as file:
+            if sys.platform != "win32":
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    @contextmanager
+    def _advisory(self) -> Iterator[None]:
+        """PostgreSQL frees the lock with the connection, also of a process that was killed."""
+        engine = sqlalchemy.create_engine(self.url, poolclass=NullPool)
+        with engine.connect() as connection:
+            connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_lock(LOCK)))
+            yield

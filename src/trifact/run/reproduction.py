@@ -1,0 +1,222 @@
+"""One recipe from nothing to its record: short trials, the best of them to the end, test once.
+
+What is done is kept at once, as runs in one folder and records in another; so a session can be
+stopped at any moment, and the next one does what is missing. Validation decides all choices; test
+facts are looked at when nothing is left to decide.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trifact.errors import ConfigError, RunError, TrainingError
+from trifact.graph.graph import Graph
+from trifact.graph.loading import load
+from trifact.progress import Progress, silent
+from trifact.run import archive, checkpoint, training
+from trifact.run.archive import Record
+from trifact.run.evaluation import evaluate, is_current
+from trifact.run.folder import CHECKPOINTS, CONFIG, locked, read_config
+from trifact.run.history import Epoch
+from trifact.run.options import TrainConfig
+from trifact.run.recipes import Recipe
+from trifact.run.run import Run
+from trifact.run.training import MAY_CHANGE, Interrupted, OnEpoch
+
+GRAPH_FILES = ("graph.json", "facts.parquet", "vocabulary.parquet")
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where runs and records are kept, who is told what goes on, until when there is time."""
+
+    runs: Path
+    results: Path
+    say: Callable[[str], None] = lambda note: None
+    on_epoch: OnEpoch = lambda epoch: None
+    progress: Progress = silent
+    until: float = math.inf
+    """A moment of `time.monotonic`."""
+
+    @property
+    def time_is_over(self) -> bool:
+        """Whether nothing more is to be begun."""
+        return time.monotonic() >= self.until
+
+    def check_time(self) -> None:
+        """Ends the session if its time is over."""
+        if self.time_is_over:
+            raise Interrupted("the time is over, all is saved")
+
+    def stopping(self) -> Progress:
+        """Progress of a training that is asked to stop when the time is over.
+
+        It is asked as Ctrl-C would, once: a second signal does not ask any more.
+        """
+        asked = False
+
+        def shown(what: str, done: int, total: int) -> None:
+            nonlocal asked
+            self.progress(what, done, total)
+            if self.time_is_over and not asked:
+                asked = True
+                signal.raise_signal(signal.SIGINT)
+
+        return shown
+
+
+def reproduce(recipe: Recipe, shop: Workshop) -> Record:
+    """The record of a recipe; what it lacks is trained, gone on with and evaluated."""
+    path = shop.results / f"{recipe.name}.json"
+    kept = archive.read(path)
+    if kept is not None and is_done(kept, recipe, path):
+        return kept
+    shop.check_time()
+    graph = load(recipe.dataset, progress=shop.progress)
+    settled, choice = _chosen(recipe, graph, shop)
+    run = trained(graph, settled.train, shop.runs / _folder(recipe, choice), shop=shop)
+    evaluation = _tested(run, shop)
+    record = {
+        **archive.record_of(run, code=archive.commit()),
+        "name": recipe.name,
+        "run": run.path.name,
+        "recipe": {"dataset": recipe.dataset, "row": recipe.row, "size": recipe.size},
+        "choice": choice,
+        "evaluation": evaluation,
+    }
+    archive.write(path, record)
+    return record
+
+
+def is_done(record: Record, recipe: Recipe, path: Path) -> bool:
+    """Whether a record is of this recipe, with all epochs and values; one of another is refused."""
+    try:
+        config = TrainConfig.from_values(record["config"])
+    except (ConfigError, KeyError) as error:
+        raise RunError(f"{path}: this is no record of a run ({error}); move it away") from None
+    open_ones = {recipe.choice.setting} if recipe.choice else set[str]()
+    _refuse_another(path, difference(config, recipe.train, open_ones))
+    tried = [trial["value"] for trial in record["choice"].get("tried", [])]
+    wanted = list(recipe.choice.values) if recipe.choice else []
+    return config.epochs >= recipe.train.epochs and tried == wanted
+
+
+def difference(config: TrainConfig, wanted: TrainConfig, open_ones: set[str]) -> str:
+    """In what settings differ, in words; those that may change, or are open, do not count."""
+    free = {*MAY_CHANGE, *open_ones} | ({"precision"} if wanted.precision == "auto" else set())
+    for name, value in asdict(wanted).items():
+        found = getattr(config, name)
+        if name not in free and found != value:
+            return f"its {name} is {found}, the recipe says {value}"
+    return ""
+
+
+def _refuse_another(path: Path, why: str) -> None:
+    if why:
+        raise RunError(f"{path}: {why}; move it away, or choose another folder")
+
+
+def trained(graph: Graph, config: TrainConfig, path: Path, *, shop: Workshop) -> Run:
+    """The run in `path`, with all its epochs: begun, gone on with, or as it is."""
+    shop.check_time()
+    told: dict[str, Any] = {"on_epoch": shop.on_epoch, "progress": shop.stopping()}
+    if not (path / CONFIG).exists():
+        _forget_graph(path)
+        return training.train(graph, config, out=path, **told)
+    _check_same(path, config, graph)
+    if _has_all_epochs(path, config):
+        return Run(path)
+    changes = {name: getattr(config, name) for name in ("epochs", "patience", "validate_every")}
+    return training.resume(path, **told, **changes)
+
+
+def _check_same(path: Path, config: TrainConfig, graph: Graph) -> None:
+    _refuse_another(path, difference(read_config(path), config, set()))
+    kept = json.loads((path / "graph.json").read_text(encoding="utf-8"))
+    if kept["content_hash"] != graph.content_hash:
+        _refuse_another(path, f"it was trained on other facts than those of {graph.name} now")
+
+
+def _has_all_epochs(path: Path, config: TrainConfig) -> bool:
+    """Whether training has come to its end: all epochs, or no better for long enough."""
+    folder = path / CHECKPOINTS
+    if not ((folder / "last.json").exists() and (folder / "best.json").exists()):
+        return False
+    state = checkpoint.read_manifest(folder, "last")["state"]
+    return bool(state["epoch"] > config.epochs or state["waited"] >= config.patience)
+
+
+def _forget_graph(path: Path) -> None:
+    """Make a folder empty in which a kill left a graph, and not yet a run."""
+    if not path.is_dir():
+        return
+    with locked(path):
+        for file in [*(path / name for name in GRAPH_FILES), *path.glob(".*.part")]:
+            file.unlink(missing_ok=True)
+
+
+def _chosen(recipe: Recipe, graph: Graph, shop: Workshop) -> tuple[Recipe, Record]:
+    """The recipe with the value that validation chose, and what was tried."""
+    choice = recipe.choice
+    if choice is None:
+        shop.say(f"{recipe.name}: training")
+        return recipe, {}
+    if not len(graph.valid):
+        raise TrainingError(f"{graph.name}: it has no validation facts to choose a value by")
+    tried = []
+    for value in choice.values:
+        shop.say(f"{recipe.name}: {choice.setting} {value:g}, {choice.epochs} epochs")
+        tried.append(_try(recipe, value, graph, shop=shop))
+    best = max(tried, key=lambda trial: trial["mrr"])
+    if best["mrr"] < 0:
+        raise TrainingError(f"{recipe.name}: every {choice.setting} of the recipe diverges")
+    shop.say(f"{recipe.name}: {choice.setting} {best['value']:g} is the best; on to the end")
+    found = {"setting": choice.setting, "epochs": choice.epochs, "chosen": best["value"]}
+    return recipe.settled(best["value"]), {**found, "tried": tried}
+
+
+def _try(recipe: Recipe, value: float, graph: Graph, *, shop: Workshop) -> Record:
+    """What a value came to within the epochs of the choice, however long it was trained since."""
+    assert recipe.choice is not None
+    path = shop.runs / _trial_folder(recipe, value)
+    try:
+        history = trained(graph, recipe.trial(value), path, shop=shop).history
+    except Interrupted:
+        raise
+    except TrainingError as error:  # a value that diverges has lost
+        shop.say(str(error))
+        return {"value": value, "mrr": -1.0, "history": []}
+    epochs = [epoch for epoch in history if epoch.epoch <= recipe.choice.epochs]
+    return {"value": value, "mrr": best_mrr(epochs), "history": [asdict(e) for e in epochs]}
+
+
+def best_mrr(epochs: list[Epoch]) -> float:
+    """The best validation MRR of some epochs."""
+    return max(epoch.mrr for epoch in epochs if epoch.mrr is not None)
+
+
+def _trial_folder(recipe: Recipe, value: float) -> str:
+    assert recipe.choice is not None
+    return f"{recipe.name}-{recipe.choice.setting}{value:g}"
+
+
+def _folder(recipe: Recipe, choice: Record) -> str:
+    """Where the final run is: the best trial, gone on with, or a folder of its own."""
+    return _trial_folder(recipe, choice["chosen"]) if choice else recipe.name
+
+
+def _tested(run: Run, shop: Workshop) -> Record:
+    """What is kept of the evaluation on test facts, which is made once."""
+    kept = run.evaluations.get("test")
+    if kept is None or not is_current(run, kept):
+        shop.say(f"{run.path.name}: test facts")
+        kept = evaluate(run, progress=shop.progress).metrics
+    few = {key: value for key, value in kept["filtered"].items() if key != "by_predicate"}
+    return {**{key: kept[key] for key in ("run", "facts", "protocol", "ranks")}, "filtered": few}

@@ -1,0 +1,324 @@
+"""A search: many trainings over a space of settings, judged by validation MRR.
+
+One process leads: it takes trials from the queue, lets workers train them, and prunes those that
+are hopeless by successive halving. Everything is in the folder of the search and in its storage;
+a search that was stopped or killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from optuna.pruners import BasePruner, NopPruner, SuccessiveHalvingPruner
+
+from trifact.durable import write_text
+from trifact.errors import ConfigError, RunError, TrifactError
+from trifact.graph.graph import Graph
+from trifact.graph.storage import open_graph, save_graph
+from trifact.progress import Progress, silent
+from trifact.run.database import Database
+from trifact.run.folder import locked, new_folder, unused_folder
+from trifact.run.history import Epoch
+from trifact.run.options import resolved
+from trifact.run.searchoptions import SearchConfig
+from trifact.run.searchreport import page
+from trifact.run.signals import Interrupt, interruptible
+from trifact.run.space import Space
+from trifact.run.trialqueue import TrialQueue
+from trifact.run.trials import Trial, best_of, folder_of, write_trials
+from trifact.run.workers import Job, Outcome, Pool
+
+RECORD, STORAGE, BEST, REPORT = "search.json", "trials.db", "best.toml", "report.html"
+FORMAT = 1
+TICK = 0.5  # seconds between two looks at the clock
+DEATHS = 3  # a trial whose process died so often is given up
+OF_SEARCH = ("sampler", "sampler_seed", "prune", "min_epochs", "reduction")
+MAY_CHANGE = ("trials", "timeout", "workers", "storage")
+
+OnTrial = Callable[[Trial], None]
+
+
+class SearchInterrupted(TrifactError):  # noqa: N818 - it is no error
+    """Somebody asked to stop; everything is saved."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search in its folder."""
+
+    path: Path
+    space: Space
+    config: SearchConfig
+    queue: TrialQueue
+
+    def trials(self) -> list[Trial]:
+        """All trials, by number, with those of other machines."""
+        with self.queue.database.answering():
+            return self.queue.trials()
+
+    def graph(self) -> Graph:
+        """The graph that is searched for."""
+        return open_graph(self.path)
+
+    def run(self, *, on_trial: OnTrial = lambda trial: None, progress: Progress = silent) -> None:
+        """All trials that are left, or as many as the time allows; ends with everything saved."""
+        with locked(self.path), self.queue.database.answering():
+            self.queue.recover()
+            leading = Leading(self, on_trial, progress)
+            try:
+                leading.lead()
+            finally:
+                self.save()
+        if leading.interrupt.asked:
+            raise SearchInterrupted(f"stopped with {self.standing()}, {self.way_on}")
+
+    def save(self) -> None:
+        """The table of trials, the report, and the settings of the best."""
+        trials = self.queue.trials()
+        write_trials(trials, self.path)
+        write_text(self.path / REPORT, page(self.config.name, self.space, trials))
+        if best := best_of(trials):
+            write_text(self.path / BEST, self.space.config(best.settings).to_toml())
+
+    def standing(self) -> str:
+        """How far it is, in words."""
+        trials = self.trials()
+        return f"{sum(trial.ended for trial in trials)} of {len(trials)} trials done"
+
+    @property
+    def way_on(self) -> str:
+        """What to type to go on."""
+        return f"all is saved; go on with: trifact search --resume {self.path}"
+
+
+class Leading:
+    """The leader at work: trials to workers, and what they say to the queue."""
+
+    def __init__(self, search: Search, on_trial: OnTrial, progress: Progress) -> None:
+        self.search, self.queue = search, search.queue
+        self.on_trial, self.progress = on_trial, progress
+        self.pool = Pool(search.path, search.config.workers)
+        self.interrupt = Interrupt()
+        self._deadline = time.monotonic() + search.config.seconds
+        self._refused = ""
+        self._trials = self.queue.trials()
+        self._epochs = dict[int, int]()  # of the trials under way here
+
+    def lead(self) -> None:
+        """Until all is done, or somebody or the clock says stop."""
+        with interruptible() as self.interrupt:
+            try:
+                while self._work_is_left():
+                    for job, message in self.pool.events(TICK):
+                        self._hear(job, message)
+                    self.queue.beat()
+                    if self._stopping:
+                        self.pool.stop()
+            finally:
+                self.pool.close()
+        if self._refused:
+            raise RunError(self._refused)
+
+    @property
+    def _stopping(self) -> bool:
+        late = time.monotonic() >= self._deadline
+        return late or self.interrupt.asked or bool(self._refused)
+
+    def _work_is_left(self) -> bool:
+        """Hand out what waits; whether something is under way, here or on other machines."""
+        while not self._stopping and self.pool.has_room and (taken := self.queue.take()):
+            number, point = taken
+            config = self.search.space.config(point)
+            self.pool.begin(Job(number, self.search.path / folder_of(number), vars(config)))
+            self._epochs[number] = 0
+        self._show()
+        if self.pool.jobs or self._stopping:
+            return bool(self.pool.jobs)
+        if others := self.queue.elsewhere():  # what is cut off there comes to us
+            time.sleep(TICK)
+        return bool(others)
+
+    def _hear(self, job: Job, message: Epoch | Outcome) -> None:
+        if isinstance(message, Epoch):
+            self._epochs[job.number] = message.epoch
+            self.pool.answer(job, self._judged(job, message))
+            return
+        del self._epochs[job.number]
+        if message.kind in ("stopped", "refused"):
+            self.queue.give_back(job.number)
+            self._refused = self._refused or (message.reason if message.kind == "refused" else "")
+            return
+        if message.kind == "died" and self.queue.count_death(job.number) < DEATHS:
+            self.queue.give_back(job.number)
+        else:
+            kind = "failed" if message.kind == "died" else message.kind
+            self.queue.finish(job.number, replace(message, kind=kind))
+        self._trials = self.queue.trials()
+        self.on_trial(self._trials[job.number])
+
+    def _judged(self, job: Job, epoch: Epoch) -> str:
+        """Why a trial had better end after this epoch, or nothing."""
+        if epoch.mrr is None:
+            return ""
+        reason = self.queue.report(job.number, epoch.epoch, epoch.mrr)
+        return reason if epoch.epoch < job.settings["epochs"] else ""  # else it is done
+
+    def _show(self) -> None:
+        best, ended = best_of(self._trials), sum(trial.ended for trial in self._trials)
+        found = f"best MRR {best.mrr:.4f} (trial {best.number})  " if best else ""
+        doing = ", ".join(f"trial {n} epoch {epoch}" for n, epoch in self._epochs.items())
+        self.progress(found + (doing or "waiting for other machines"), ended, len(self._trials))
+
+
+def begin(
+    graph: Graph, space: Space, config: SearchConfig | None = None, *, out: Path | None = None
+) -> Search:
+    """A new search in a new folder; with a storage that has it already, one more place of it."""
+    config = config or SearchConfig()
+    space.check()
+    if not len(graph.valid):
+        raise ConfigError(f"{graph.name}: it has no validation facts, by which trials are judged")
+    name = config.name or f"{Path(graph.name).stem}-{space.name}"
+    path = out or unused_folder(f"search-{name}")
+    database = Database.of(config.storage) if config.storage else Database.in_file(path / STORAGE)
+    sampler = config.sampler if config.sampler != "auto" else ("grid" if space.is_grid else "tpe")
+    config = config.replace(name=name, sampler=sampler)
+    _points(space, config)  # refuses a grid over a range before anything is written
+    new_folder(path)
+    try:
+        with locked(path):
+            return _set_up(path, graph, space, config, database)
+    except TrifactError:
+        rmtree(path)
+        raise
+
+
+def _set_up(
+    path: Path, graph: Graph, space: Space, config: SearchConfig, database: Database
+) -> Search:
+    """The folder and the queue of a new search; its record last, which says that all is there."""
+    save_graph(graph, path)
+    place = uuid.uuid4().hex
+    queue = TrialQueue(database, config.name, place)
+    with database.answering():
+        about = queue.about or queue.describe(_about(graph, space, config))
+        _check_same(about, _identity(graph, space, config), config.name)
+        queue.fill(_points(space, config))
+    storage = str(database) if config.storage else ""
+    record = {"format": FORMAT, "name": config.name, "place": place, "storage": storage}
+    write_text(path / RECORD, json.dumps(record, indent=2) + "\n")
+    return _search(path, queue, config)
+
+
+def reopen(path: Path, **changes: Any) -> Search:  # noqa: ANN401
+    """The search of a folder, to go on with it; only some settings may change."""
+    for name in changes:
+        if name not in MAY_CHANGE:
+            allowed = ", ".join(MAY_CHANGE)
+            raise RunError(f"{name} cannot change when a search goes on; only {allowed} can")
+    record = _read_record(path)
+    storage = changes.get("storage") or record["storage"]
+    if "***" in storage:
+        raise ConfigError(f"{path}: the password of its storage is not kept; say --storage again")
+    database = Database.of(storage) if storage else Database.in_file(path / STORAGE)
+    queue = TrialQueue(database, record["name"], record["place"])
+    with database.answering():
+        about = queue.about
+        if not about:
+            raise RunError(f"{database}: it has no search {record['name']}; begin a new one")
+        kept = {**about["config"], "trials": about["trials"], "name": record["name"]}
+        config = SearchConfig.from_values({**kept, **changes})
+        queue.fill(_points(Space.from_values(about["space"]), config))
+    return _search(path, queue, config)
+
+
+def _search(path: Path, queue: TrialQueue, config: SearchConfig) -> Search:
+    """With the space as the search's first machine wrote it, so that all have the same."""
+    space = Space.from_values(queue.about["space"])
+    queue.use(space, _pruner(space, config), seed=config.sampler_seed)
+    return Search(path, space, config, queue)
+
+
+def _about(graph: Graph, space: Space, config: SearchConfig) -> dict[str, Any]:
+    """What a search is, for all machines that work on it and for good."""
+    identity = _identity(graph, space, config)
+    return {
+        "given": identity,
+        "space": _with_precision(space, graph).values(),
+        "graph": graph.name,
+        "trials": config.trials,
+        "config": identity["search"],
+    }
+
+
+def _identity(graph: Graph, space: Space, config: SearchConfig) -> dict[str, Any]:
+    """What must be equal on all machines, as JSON gives it back."""
+    search = {key: getattr(config, key) for key in OF_SEARCH}
+    identity = {"graph": graph.content_hash, "space": space.values(), "search": search}
+    plain: dict[str, Any] = json.loads(json.dumps(identity))
+    return plain
+
+
+def _check_same(about: dict[str, Any], identity: dict[str, Any], name: str) -> None:
+    for what, value in identity.items():
+        if about["given"][what] != value:
+            raise ConfigError(
+                f"the storage has a search {name} already, with another {what}; give another --name"
+            )
+
+
+def _with_precision(space: Space, graph: Graph) -> Space:
+    """One precision for all trials, so that they can be compared: what pays at the largest rank."""
+    from trifact.run.training import with_precision  # torch, for this alone
+
+    if "precision" in space.searched:
+        return space
+    largest = space.config({}).replace(rank=space.highest("rank"))
+    precision = with_precision(resolved(largest, graph), graph).precision
+    return space.fixing({"precision": precision})
+
+
+def _points(space: Space, config: SearchConfig) -> list[dict[str, Any]]:
+    """The trials of the queue: a grid in random order, or as many of TPE's as were asked for."""
+    if config.sampler == "tpe":
+        return [{} for _ in range(config.trials)]
+    points = space.points()
+    random.Random(config.sampler_seed).shuffle(points)
+    return points
+
+
+def _pruner(space: Space, config: SearchConfig) -> BasePruner:
+    """Asynchronous successive halving (Li et al. 2020) over epochs.
+
+    By rule the first cut is where three more make it to the last epoch, and a validation is due.
+    """
+    if not config.prune:
+        return NopPruner()
+    every, epochs = space.highest("validate_every"), space.highest("epochs")
+    first = config.min_epochs or max(every, math.ceil(epochs / config.reduction**3))
+    return SuccessiveHalvingPruner(min_resource=first, reduction_factor=config.reduction)
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((path / RECORD).read_text(encoding="utf-8"))
+        version, _ = int(found["format"]), (found["name"], found["place"], found["storage"])
+    except FileNotFoundError:
+        raise RunError(f"{path}: this is not the folder of a search; it has no {RECORD}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path / RECORD}: this is no record of a search ({error})") from None
+    if version > FORMAT:
+        raise RunError(f"{path / RECORD}: its format is {version}, this trifact reads {FORMAT}")
+    assert isinstance(found, dict)
+    return found

@@ -1,0 +1,60 @@
+"""The work on a wish: all that is missing of a part of the paper, one thing after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trifact.errors import DownloadError
+from trifact.run.contests import CONTESTS, keep_contest, name_of
+from trifact.run.plan import Target, Wish
+from trifact.run.recipes import Recipe
+from trifact.run.reproduction import Workshop, reproduce
+from trifact.run.studies import keep_pace, keep_study
+
+
+@dataclass(frozen=True)
+class Session:
+    """Recipes by name, and where they are worked on."""
+
+    library: dict[str, Recipe]
+    shop: Workshop
+
+    def fulfil(self, wish: Wish) -> set[str]:
+        """Do it; the datasets of which there is no data are left out and returned."""
+        target, missing = wish.target, set[str]()
+        if not target.rows:
+            keep_study(wish.what, target.datasets, shop=self.shop)
+        for recipe in wish.recipes(self.library):
+            if recipe.dataset in missing:
+                continue
+            try:
+                self._with_seeds(recipe, wish.seeds)
+            except DownloadError as error:
+                missing.add(recipe.dataset)
+                self.shop.say(f"{recipe.dataset} is left out: {error}")
+        for dataset in target.datasets:
+            if dataset not in missing:
+                self._contests(dataset, target)
+        return missing
+
+    def _with_seeds(self, recipe: Recipe, seeds: int) -> None:
+        """The recipe, then what it chose with other seeds."""
+        record = reproduce(recipe, self.shop)
+        chosen = recipe.settled(record["choice"]["chosen"]) if recipe.choice else recipe
+        for seed in range(1, seeds):
+            reproduce(chosen.sown(seed), self.shop)
+
+    def _contests(self, dataset: str, target: Target) -> None:
+        """All pairs of recipes, both of which are wished for."""
+        for contest in target.contests:
+            _, *rows = CONTESTS[contest]
+            for size in target.sizes if set(rows) <= set(target.rows) else ():
+                pair = [self.library.get(f"{dataset}-{row}-{size}") for row in rows]
+                if None not in pair:
+                    self._contest(name_of(contest, size, dataset), *filter(None, pair))
+
+    def _contest(self, name: str, first: Recipe, second: Recipe) -> None:
+        records = (reproduce(recipe, self.shop) for recipe in (first, second))
+        keep_contest(name, *records, shop=self.shop)
+        if second.train.regularizer == "nuc2":
+            keep_pace(name.replace("contest", "pace"), first, second, shop=self.shop)

@@ -1,0 +1,126 @@
+"""The trials of a search as a table: best first, for the screen, for files and for the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from optuna.trial import FrozenTrial, TrialState
+
+from trifact.durable import write_text
+
+STATES = {
+    TrialState.COMPLETE: "done",
+    TrialState.PRUNED: "pruned",
+    TrialState.FAIL: "failed",
+    TrialState.RUNNING: "under way",
+    TrialState.WAITING: "waiting",
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is known of one trial."""
+
+    number: int
+    state: str
+    """done, pruned, diverged, failed, under way, waiting, or cut off (waiting to go on)."""
+    mrr: float | None
+    """The best on validation so far, and its epoch."""
+    best_epoch: int | None
+    epochs: int
+    """Trained so far."""
+    seconds: float
+    """Of training, validation not counted."""
+    settings: dict[str, Any]
+    """Those that are searched."""
+    course: dict[int, float]
+    """Validation MRR by epoch."""
+    machine: str
+    folder: str
+    reason: str
+    began: datetime | None
+
+    @classmethod
+    def of(cls, trial: FrozenTrial) -> Trial:
+        """From how Optuna keeps it."""
+        course, about = trial.intermediate_values, trial.user_attrs.get("outcome", {})
+        best = max(course, key=lambda epoch: course[epoch], default=None)
+        cut_off = trial.state == TrialState.WAITING and bool(trial.params)
+        return cls(
+            number=trial.number,
+            state=about.get("kind", "cut off" if cut_off else STATES[trial.state]),
+            mrr=about.get("mrr", course[best] if best is not None else None),
+            best_epoch=about.get("best_epoch", best),
+            epochs=about.get("epochs", max(course, default=0)),
+            seconds=about.get("seconds", 0.0),
+            settings=trial.params or trial.system_attrs.get("fixed_params", {}),
+            course=dict(sorted(course.items())),
+            machine=trial.user_attrs.get("pulse", {}).get("machine", ""),
+            folder=folder_of(trial.number) if trial.params else "",
+            reason=about.get("reason", ""),
+            began=trial.datetime_start,
+        )
+
+    def mrr_within(self, epochs: int) -> float | None:
+        """The best MRR of the first so many epochs."""
+        return max((mrr for epoch, mrr in self.course.items() if epoch <= epochs), default=None)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.state in ("done", "pruned", "diverged", "failed")
+
+
+def folder_of(number: int) -> str:
+    """The folder of a trial's run, within that of the search."""
+    return f"trial-{number:04}"
+
+
+def best_first(trials: Sequence[Trial]) -> list[Trial]:
+    """Those that were trained to their end before others, and among these the best MRR first."""
+    order = {"done": 0, "pruned": 1}
+    return sorted(trials, key=lambda t: (order.get(t.state, 2), -(t.mrr or 0), t.number))
+
+
+def best_of(trials: Sequence[Trial]) -> Trial | None:
+    """The best of all that ended with a model."""
+    able = [trial for trial in trials if trial.state in ("done", "pruned") and trial.mrr]
+    return max(able, key=lambda trial: (trial.mrr or 0, -trial.number), default=None)
+
+
+def write_trials(trials: Sequence[Trial], folder: Path) -> None:
+    """`trials.jsonl` with all that is known, and `trials.csv` for a spreadsheet."""
+    rows = [_row(trial) for trial in trials]
+    lines = (json.dumps(row | {"course": t.course}) for row, t in zip(rows, trials, strict=True))
+    write_text(folder / "trials.jsonl", "".join(f"{line}\n" for line in lines))
+    names = list(dict.fromkeys(name for trial in trials for name in trial.settings))
+    table = io.StringIO()
+    columns = [name for name in (rows[0] if rows else {}) if name != "settings"]
+    writer = csv.DictWriter(table, [*columns, *names], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: row[name] for name in columns} | row["settings"])
+    write_text(folder / "trials.csv", table.getvalue())
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    return {
+        "trial": trial.number,
+        "state": trial.state,
+        "mrr": trial.mrr,
+        "best_epoch": trial.best_epoch,
+        "epochs": trial.epochs,
+        "seconds": trial.seconds,
+        "settings": trial.settings,
+        "began": trial.began.isoformat(timespec="seconds") if trial.began else None,
+        "machine": trial.machine,
+        "folder": trial.folder,
+        "reason": trial.reason,
+    }

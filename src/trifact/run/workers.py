@@ -1,0 +1,227 @@
+"""Processes that train trials: each does one after the other, and asks after every epoch.
+
+A worker knows nothing of searches. It gets jobs and sends epochs; each is answered with why to
+end there, or with nothing. It ends with its parent, whatever happens to that.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any
+
+from trifact.errors import RunError, TrainingError, TrifactError
+from trifact.graph.graph import Graph
+from trifact.graph.storage import open_graph
+from trifact.run import history
+from trifact.run.folder import CHECKPOINTS, HISTORY
+from trifact.run.history import Epoch
+from trifact.run.options import TrainConfig
+
+if TYPE_CHECKING:  # only the workers need torch
+    from trifact.run.run import Run
+    from trifact.run.training import OnEpoch
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trial to train, or to go on with where its folder holds a part of it."""
+
+    number: int
+    folder: Path
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    kind: str
+    """done, pruned, diverged, failed (no memory), stopped, refused, or died."""
+    reason: str = ""
+    mrr: float | None = None
+    """The best on validation, and its epoch."""
+    best_epoch: int | None = None
+    epochs: int = 0
+    seconds: float = 0.0
+
+
+class Pool:
+    """At most so many workers, started when they are needed."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self.folder, self.size = folder, size
+        self._workers = list[_Worker]()
+
+    @property
+    def jobs(self) -> list[Job]:
+        """What is being trained."""
+        return [worker.job for worker in self._workers if worker.job is not None]
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more job could begin at once."""
+        return len(self.jobs) < self.size
+
+    def begin(self, job: Job) -> None:
+        """Give a job to an idle worker, or to a new one."""
+        idle = [worker for worker in self._workers if worker.job is None]
+        if not idle:
+            idle = [_Worker(self.folder, self.size)]
+            self._workers += idle
+        idle[0].job = job
+        idle[0].pipe.send(job)
+
+    def events(self, timeout: float) -> Iterator[tuple[Job, Epoch | Outcome]]:
+        """What has happened; waits at most so long. Every epoch wants an `answer`."""
+        ready = connection.wait([worker.pipe for worker in self._workers], timeout)
+        for worker in [worker for worker in self._workers if worker.pipe in ready]:
+            job, message = worker.job, worker.receive()
+            if message is None:
+                self._workers.remove(worker)
+                message = worker.death()
+            if job is None or isinstance(message, str):
+                continue  # it is ready, or was idle
+            if isinstance(message, Outcome):
+                worker.job = None
+            yield job, message
+
+    def answer(self, job: Job, reason: str) -> None:
+        """Let a job go on, or end it for a reason."""
+        worker = next(worker for worker in self._workers if worker.job == job)
+        with suppress(OSError):  # it has died meanwhile, which is the next event
+            worker.pipe.send(reason)
+
+    def stop(self) -> None:
+        """Ask all to save and stop; a second call changes nothing."""
+        for worker in self._workers:
+            worker.stop()
+
+    def close(self) -> None:
+        """No worker is left; of one that still trains the last checkpoint stays."""
+        for worker in self._workers:
+            worker.close()
+        self._workers.clear()
+
+
+class _Worker:
+    """One process, seen from outside."""
+
+    def __init__(self, folder: Path, among: int) -> None:
+        self.job: Job | None = None
+        self._ready = self._stopped = False
+        self.pipe, theirs = SPAWN.Pipe()
+        self.process = SPAWN.Process(target=work, args=(theirs, folder, among), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def receive(self) -> Epoch | Outcome | str | None:
+        """The next message; None if the process is gone."""
+        try:
+            message: Epoch | Outcome | str = self.pipe.recv()
+        except (EOFError, OSError):
+            return None
+        self._ready = True
+        return message
+
+    def death(self) -> Outcome:
+        """What to say of a process that is gone; one that never began is not tried again."""
+        self.process.join()
+        code = self.process.exitcode or 0
+        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        if not self._ready and not self._stopped:
+            raise RunError(f"a process that should train ended at once, {how}; see its words above")
+        return Outcome("stopped" if self._stopped else "died", f"its process ended {how}")
+
+    def stop(self) -> None:
+        if self.job is not None and not self._stopped:
+            self._stopped = True
+            self.process.terminate()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def work(pipe: Connection, folder: Path, among: int) -> None:
+    """The life of a worker: one job after the other, until it is killed."""
+    import torch
+
+    if hasattr(os, "setsid"):
+        os.setsid()  # Ctrl-C is for the parent, which then stops us
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(max(1, torch.get_num_threads() // among))
+    graph = open_graph(folder)
+    pipe.send("ready")
+    while True:
+        pipe.send(_outcome(pipe.recv(), graph, pipe))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)  # a kill at any moment leaves a whole checkpoint
+
+
+def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
+    """Train a job, and say how it went."""
+    from trifact.run.training import Interrupted
+
+    told = ""
+
+    def ask(epoch: Epoch) -> str:
+        nonlocal told
+        pipe.send(epoch)
+        told = str(pipe.recv())
+        return told
+
+    try:
+        run = _trained(job, graph, ask)
+    except Interrupted as stop:
+        return Outcome("stopped", str(stop))
+    except TrainingError as error:
+        return Outcome("diverged", str(error), **_measured(job.folder))
+    except TrifactError as error:
+        return Outcome("refused", str(error))
+    except OSError as error:
+        return Outcome("refused", f"{error.filename or job.folder}: {error.strerror or error}")
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate" not in str(error):
+            raise  # torch says so where memory has run out
+        return Outcome("failed", "the memory of the machine did not suffice")
+    best = {"mrr": run.metrics["mrr"], "best_epoch": run.best_epoch}
+    return Outcome("pruned" if told else "done", told, **{**_measured(job.folder), **best})
+
+
+def _trained(job: Job, graph: Graph, ask: OnEpoch) -> Run:
+    from trifact.run import training
+
+    if (job.folder / CHECKPOINTS / "last.json").exists():
+        return training.resume(job.folder, on_epoch=ask)
+    if job.folder.exists():  # cut off before anything was saved
+        rmtree(job.folder)
+    config = TrainConfig.from_values(job.settings)
+    return training.train(graph, config, out=job.folder, on_epoch=ask)
+
+
+def _measured(folder: Path) -> dict[str, Any]:
+    epochs = history.read(folder / HISTORY)
+    best = max((e for e in epochs if e.mrr is not None), key=lambda e: e.mrr or 0, default=None)
+    return {
+        "mrr": best.mrr if best else None,
+        "best_epoch": best.epoch if best else None,
+        "epochs": len(epochs),
+        "seconds": sum(epoch.seconds for epoch in epochs),
+    }

@@ -1,0 +1,81 @@
+"""A table of answers prints, converts, and is written and read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from trifact.answer.answers import Answers
+from trifact.answer.files import write_answers
+from trifact.errors import OutputError
+
+FOUND = Answers(
+    {
+        "object": ["Paris", "a\tb\\", 'say "x", y'],
+        "label": [None, "Tab", "Ωmega"],
+        "score": [-0.25, -1.5, None],
+        "known": [True, False, None],
+    }
+)
+
+
+def test_it_prints_as_a_table() -> None:
+    lines = str(FOUND).splitlines()
+    assert lines[0].split() == ["object", "label", "score", "known"]
+    assert lines[1].split() == ["Paris", "-0.250", "known"]
+    assert str(Answers({"object": [], "score": []})) == "(nothing)"
+    assert "probability" not in str(Answers({"object": ["a"], "probability": [None]}))
+    assert "<td>Ωmega</td>" in FOUND._repr_html_()
+
+
+def test_it_becomes_frames_with_the_same_rows() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    arrow = pytest.importorskip("pyarrow")
+    assert isinstance(FOUND.to_pandas(), pandas.DataFrame)
+    assert isinstance(FOUND.to_polars(), polars.DataFrame)
+    assert isinstance(FOUND.to_arrow(), arrow.Table)
+    assert FOUND.to_polars().rows(named=True) == list(FOUND)
+    assert FOUND.to_arrow().to_pylist() == list(FOUND)
+    assert FOUND.to_pandas()["object"].tolist() == list(FOUND.columns["object"])
+
+
+def test_json_and_csv_read_back() -> None:
+    assert json.loads(FOUND.to_json()) == list(FOUND)
+    rows = list(csv.DictReader(io.StringIO(FOUND.to_csv())))
+    assert [row["object"] for row in rows] == list(FOUND.columns["object"])
+    assert rows[2]["score"] == ""
+
+
+def test_tsv_keeps_a_row_on_a_line() -> None:
+    lines = FOUND.to_tsv().splitlines()
+    assert len(lines) == 4
+    assert lines[2].split("\t") == ["a\\tb\\\\", "Tab", "-1.5", "false"]
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".csv", ".json", ".parquet"])
+def test_a_file_is_written_whole_and_not_over_another(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"found{ending}"
+    write_answers(FOUND, path)
+    with pytest.raises(OutputError, match="it exists already; say --overwrite"):
+        write_answers(FOUND, path)
+    before = path.read_bytes()
+    write_answers(FOUND, path, overwrite=True)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_parquet_has_types_and_nulls(tmp_path: Path) -> None:
+    write_answers(FOUND, tmp_path / "found.parquet")
+    read = duckdb.read_parquet(str(tmp_path / "found.parquet"))
+    assert [str(kind) for kind in read.types] == ["VARCHAR", "VARCHAR", "DOUBLE", "BOOLEAN"]
+    assert [dict(zip(read.columns, row, strict=True)) for row in read.fetchall()] == list(FOUND)
+
+
+def test_another_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"name it .tsv, .csv, .json or .parquet"):
+        write_answers(FOUND, tmp_path / "found.xlsx")

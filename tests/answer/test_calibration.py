@@ -1,0 +1,243 @@
+"""Probabilities kept with a run: they come back as they were, and only to the factors they fit."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scripts import check_calibration
+
+import trifact
+from tests.run.conftest import KeepRun
+from trifact.answer.calibration import Calibration, adopt, calibrate, judge, read_calibration
+from trifact.answer.options import CalibrateConfig
+from trifact.cli.calibrating import run_calibration
+from trifact.errors import ConfigError, RunError
+from trifact.graph.graph import Graph
+from trifact.run import training
+from trifact.run.options import TrainConfig
+from trifact.run.run import Run
+
+SCORES = np.linspace(-9, 0, 40)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that knows something about World."""
+    config = TrainConfig(rank=10, epochs=6, batch=300, validate_every=0, precision="float32")
+    return training.train(trifact.load("World"), config, out=tmp_path_factory.mktemp("w") / "run")
+
+
+@pytest.fixture(scope="module")
+def found(world: Run) -> Calibration:
+    return calibrate(world)
+
+
+def test_what_is_kept_comes_back_as_it_was(world: Run, found: Calibration) -> None:
+    again = read_calibration(world)
+    assert again is not None
+    for predicate in range(len(world.graph().predicates)):
+        which = np.full(len(SCORES), predicate)
+        said = found.probabilities(SCORES, which)
+        assert again.probabilities(SCORES, which).tolist() == said.tolist()
+        assert (np.diff(said) > 0).all()
+    assert again.prior == found.prior
+    assert again.record == found.record
+
+
+def test_the_record_says_what_it_was_fitted_on(world: Run, found: Calibration) -> None:
+    record, graph = found.record, world.graph()
+    assert record["factors_sha256"] == world.factors_hash()
+    assert record["graph"] == graph.content_hash
+    assert record["fitted"]["split"] == "valid"
+    assert record["fitted"]["k"] == 10
+    assert record["fitted"]["questions"]["asked"] == record["fitted"]["questions"]["of"]
+    counted = sum(row["true"] + row["false"] for row in record["by_predicate"])
+    assert counted == record["reliability"]["weight"]
+    assert record["prior"] == pytest.approx(record["reliability"]["share_true"], abs=1e-3)
+
+
+def test_probabilities_hold_on_facts_they_were_not_fitted_on(
+    world: Run, found: Calibration
+) -> None:
+    on_test = judge(world, found, CalibrateConfig())
+    for measures in (found.record["reliability"], on_test):
+        assert measures["ece"] < 0.05
+        assert measures["brier"] < 0.8 * measures["brier_of_share"]
+    whole = found.record["reliability_of_whole"]
+    assert found.record["reliability"]["log_loss"] < whole["log_loss"]
+
+
+def test_the_same_run_gives_the_same_calibration(world: Run, found: Calibration) -> None:
+    assert calibrate(world).record == found.record
+
+
+def test_another_prior_moves_the_odds_by_its_own(found: Calibration) -> None:
+    which = np.zeros(len(SCORES), dtype=np.int64)
+    before = found.probabilities(SCORES, which)
+    other = found.with_prior(0.5)
+    after = other.probabilities(SCORES, which)
+    bayes = before / (1 - before) * (1 - found.prior) / found.prior  # prior odds of one
+    np.testing.assert_allclose(after / (1 - after), bayes, rtol=1e-9)
+    assert other.prior == 0.5
+    back = other.with_prior(found.prior).probabilities(SCORES, which)
+    np.testing.assert_allclose(back, before, rtol=1e-12)
+
+
+@pytest.mark.parametrize("prior", [0.0, 1.0, -1.0, math.nan])
+def test_a_prior_that_is_none_is_refused(found: Calibration, prior: float) -> None:
+    with pytest.raises(ConfigError, match="prior must lie between 0 and 1"):
+        found.with_prior(prior)
+
+
+def test_a_predicate_that_validation_lacks_has_the_map_of_all(
+    keep_run: KeepRun, towns: Graph
+) -> None:
+    graph = replace(towns, valid=towns.valid[towns.valid[:, 1] != 2].copy())
+    found = calibrate(keep_run(graph))
+    there = np.unique(graph.valid[:, 1]).tolist()
+    assert 2 not in there
+    assert [row["id"] for row in found.record["by_predicate"]] == there
+    slope, intercept = found.record["whole"].values()
+    log_odds = slope * SCORES + intercept
+    said = found.probabilities(SCORES, np.full(len(SCORES), 2))
+    np.testing.assert_allclose(said, 1 / (1 + np.exp(-log_odds)), rtol=1e-12)
+
+
+def test_a_run_without_calibration_has_none(keep_run: KeepRun, towns: Graph) -> None:
+    assert read_calibration(keep_run(towns)) is None
+
+
+def test_a_run_without_validation_facts_cannot_be_calibrated(
+    keep_run: KeepRun, towns: Graph
+) -> None:
+    run = keep_run(towns.all_in_train())
+    with pytest.raises(RunError, match="its split valid is empty"):
+        calibrate(run)
+    assert not (run.path / "calibration.json").exists()
+
+
+def test_a_calibration_of_other_factors_is_refused(keep_run: KeepRun, towns: Graph) -> None:
+    calibrate(keep_run(towns, seed=1))
+    with pytest.raises(RunError, match="made for other factors than the run now has"):
+        read_calibration(keep_run(towns, seed=2))
+
+
+def _set(*path: str | int, value: object) -> Callable[[dict[str, Any]], None]:
+    def change(record: dict[str, Any]) -> None:
+        inner: Any = record
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (_set("format", value=2), "its format is 2, this trifact reads up to 1"),
+        (_set("format", value="x"), "this is no calibration"),
+        (_set("whole", value={"slope": 1.0}), "this is no calibration"),
+        (_set("whole", "slope", value=-1.0), "out of range"),
+        (_set("by_predicate", 0, "slope", value=0.0), "out of range"),
+        (_set("by_predicate", 0, "intercept", value=float("nan")), "out of range"),
+        (_set("by_predicate", 0, "id", value=99), "this is no calibration"),
+        (_set("by_predicate", value=7), "this is no calibration"),
+        (_set("prior", value=1.5), "out of range"),
+        (_set("prior", value="x"), "this is no calibration"),
+        (lambda record: record.pop("prior"), "it has no 'prior'"),
+    ],
+)
+def test_a_damaged_or_newer_file_is_refused(
+    keep_run: KeepRun, towns: Graph, change: Callable[[dict[str, Any]], None], sentence: str
+) -> None:
+    run = keep_run(towns)
+    record = calibrate(run).record
+    change(record)
+    (run.path / "calibration.json").write_text(json.dumps(record))
+    with pytest.raises(RunError, match=sentence):
+        read_calibration(run)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe"])
+def test_a_file_that_is_no_json_is_refused(keep_run: KeepRun, towns: Graph, content: bytes) -> None:
+    run = keep_run(towns)
+    (run.path / "calibration.json").write_bytes(content)
+    with pytest.raises(RunError, match="this is no calibration"):
+        read_calibration(run)
+
+
+def test_a_refit_adopts_the_calibration_and_says_so(keep_run: KeepRun, towns: Graph) -> None:
+    first = calibrate(keep_run(towns))
+    refit = keep_run(towns.all_in_train(), "refit", seed=5)
+    adopt(first, refit)
+    again = read_calibration(refit)
+    assert again is not None
+    assert again.maps.own.tolist() == first.maps.own.tolist()
+    assert again.record["fitted"]["note"] == "fitted before the refit"
+    assert again.record["fitted"]["factors_sha256"] == first.record["factors_sha256"]
+    assert again.record["factors_sha256"] == refit.factors_hash()
+
+
+def test_a_run_of_other_predicates_cannot_adopt_it(keep_run: KeepRun, towns: Graph) -> None:
+    first = calibrate(keep_run(towns))
+    other = trifact.load([(f"a{i}", p, "b") for i in range(9) for p in "xyz"], valid=0.0, test=0.0)
+    with pytest.raises(RunError, match="its predicates are not those of the calibration"):
+        adopt(first, keep_run(other, "other"))
+
+
+def test_given_false_facts_are_kept_by_name_and_shown(
+    world: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = world.graph()
+    for split in ("valid", "test"):
+        rows = [(graph.entities[o], graph.predicates[p], graph.entities[s])
+                for s, p, o in graph.splits[split].tolist()]  # fmt: skip
+        (tmp_path / f"{split}.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    monkeypatch.setenv("COLUMNS", "80")
+    config = CalibrateConfig(negatives=str(tmp_path / "valid.tsv"))
+    negatives = tmp_path / "test.tsv"
+    run_calibration(world.path, config, test_negatives=negatives, as_json=False)
+    shown = capsys.readouterr()
+    assert max(map(len, shown.out.splitlines())) <= 80
+    for words in (
+        "World",
+        "false facts of valid.tsv",
+        "prior 0.",
+        "a map for each predicate",
+        "one map for all",
+        "test facts, by predicate",
+        "0.9 to 1.0",
+        "the least sure of",
+    ):
+        assert words in shown.out
+    assert "kept in" in shown.err
+    kept = json.loads((world.path / "calibration.json").read_text())
+    assert kept["fitted"]["negatives"] == "valid.tsv"
+    run_calibration(world.path, config, test_negatives=negatives, as_json=True)
+    printed = json.loads(capsys.readouterr().out)
+    assert printed.pop("test")["ece"] < 0.1
+    assert printed == kept
+
+
+def test_the_tables_of_the_page_are_those_of_the_records() -> None:
+    text = check_calibration.PAGE.read_text(encoding="utf-8")
+    assert text == check_calibration.page(), "run `python -m scripts.check_calibration`"
+
+
+def test_on_false_facts_that_people_verified_probabilities_hold_and_beat_the_others() -> None:
+    record = json.loads((check_calibration.RECORDS / "CoDEx-S.json").read_text(encoding="utf-8"))
+    on_test = record["given"]["test"]
+    ours = on_test.pop(check_calibration.OURS)
+    assert ours["ece"] < 0.05
+    assert {check_calibration.PLATT, "exp of the score", "sigmoid of X"} <= set(on_test)
+    for other in on_test.values():
+        assert ours["brier"] < other["brier"]
+        assert other["brier_less_ours"][0] > 0  # the lower end of its 95 % interval

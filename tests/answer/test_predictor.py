@@ -1,0 +1,146 @@
+"""Answers equal those of a plain loop over all candidates; what is known is hidden or marked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from tests.run.conftest import KeepRun, random_model
+from trifact.answer.predictor import Predictor
+from trifact.answer.run import Run
+from trifact.errors import ConfigError, InputError
+from trifact.graph.graph import Graph
+from trifact.tensor.models import MODELS, Model
+
+
+def log_p(model: Model, entity: int, predicate: int) -> list[float]:
+    """log p of every candidate of one question (reciprocal id), in float64."""
+    tables = {name: table.double() for name, table in model.tables.items()}
+    scores = type(model).of(tables).scores(torch.tensor([entity]), torch.tensor([predicate]))[0]
+    return [float(x) for x in scores - scores.logsumexp(0)]
+
+
+def plain_objects(graph: Graph, model: Model, subject: int, predicate: int) -> list[int]:
+    """Unknown objects, best first: a sort of all candidates."""
+    everything = {tuple(fact) for split in graph.splits.values() for fact in split.tolist()}
+    scores = log_p(model, subject, predicate)
+    unknown = [o for o in range(len(graph.entities)) if (subject, predicate, o) not in everything]
+    return sorted(unknown, key=lambda o: -scores[o])
+
+
+@pytest.fixture(params=["complex", "cp", "distmult"])
+def predictor(request: pytest.FixtureRequest, towns: Graph) -> Predictor:
+    return Predictor(towns, random_model(request.param, towns))
+
+
+def test_objects_are_those_of_a_plain_sort(predictor: Predictor) -> None:
+    graph, model = predictor.graph, predictor.model
+    for subject in range(len(graph.entities)):
+        for predicate in range(len(graph.predicates)):
+            wanted = plain_objects(graph, model, subject, predicate)
+            found = predictor.objects(graph.entities[subject], graph.predicates[predicate], k=5)
+            assert list(found.columns["object"]) == [graph.entities[o] for o in wanted[:5]]
+            scores = log_p(model, subject, predicate)
+            mine = np.array(found.columns["score"], dtype=float)
+            assert np.allclose(mine, [scores[o] for o in wanted[:5]], atol=1e-5)
+            assert not any(found.columns["known"])
+
+
+def test_subjects_are_the_objects_of_the_reciprocal_question(predictor: Predictor) -> None:
+    graph, model = predictor.graph, predictor.model
+    asked = 4, len(graph.predicates) + 1
+    scores = log_p(model, *asked)
+    found = predictor.subjects(graph.predicates[1], graph.entities[4], k=3, known=True)
+    best = sorted(range(len(scores)), key=lambda s: -scores[s])[:3]
+    assert list(found.columns["subject"]) == [graph.entities[s] for s in best]
+    assert set(found.columns["object"]) == {graph.entities[4]}
+
+
+def test_the_standard_setting_answers_both_sides(towns: Graph) -> None:
+    sizes = len(towns.entities), len(towns.predicates)
+    asked = Predictor(towns, MODELS["complex"](*sizes, rank=3, scale=1.0))
+    forward = asked.objects("e01", "p1", k=100, known=True)
+    row = next(row for row in forward if row["object"] == "e05")
+    back = asked.subjects("p1", "e05", k=100, known=True)
+    other = next(row for row in back if row["subject"] == "e01")
+    fact = asked.score([("e01", "p1", "e05")])[0]
+    assert fact["score"] == pytest.approx((row["score"] + other["score"]) / 2, abs=1e-5)  # type: ignore[operator]
+
+
+def test_known_answers_are_marked_when_they_are_shown(predictor: Predictor) -> None:
+    graph = predictor.graph
+    subject, predicate, _ = graph.test[0].tolist()
+    names = graph.entities[subject], graph.predicates[predicate]
+    everything = np.concatenate(list(graph.splits.values()))
+    known = {graph.entities[o] for s, p, o in everything.tolist() if (s, p) == (subject, predicate)}
+    shown = predictor.objects(*names, k=1000, known=True)
+    assert len(shown) == len(graph.entities)
+    assert {row["object"] for row in shown if row["known"]} == known
+    hidden = predictor.objects(*names, k=1000)
+    assert {row["object"] for row in hidden} == set(graph.entities) - known
+
+
+def test_many_questions_at_once_are_each_alone(predictor: Predictor) -> None:
+    graph = predictor.graph
+    subjects = list(graph.entities)
+    together = predictor.objects(subjects, "p0", k=4, budget_mb=1)
+    apart = [row for name in subjects for row in predictor.objects(name, "p0", k=4)]
+    assert [row["object"] for row in together] == [row["object"] for row in apart]
+    assert [row["subject"] for row in together] == [row["subject"] for row in apart]
+
+
+def test_predicates_come_by_the_score_of_the_fact(predictor: Predictor) -> None:
+    graph = predictor.graph
+    found = predictor.predicates("e03", "e07", known=True)
+    facts = [("e03", name, "e07") for name in graph.predicates]
+    scores = {row["predicate"]: row["score"] for row in predictor.score(facts)}
+    assert sorted(scores, key=lambda name: -scores[name]) == list(found.columns["predicate"])  # type: ignore[operator]
+
+
+def test_candidates_by_list_and_by_what_the_predicate_has(predictor: Predictor) -> None:
+    graph = predictor.graph
+    some = ["e02", "Town 4", "e09"]
+    chosen = predictor.objects("e00", "p2", k=50, candidates=some, known=True)
+    assert set(chosen.columns["object"]) == {"e02", "e04", "e09"}
+    seen = {graph.entities[o] for _, p, o in graph.train.tolist() if p == 2}
+    observed = predictor.objects("e00", "p2", k=50, among="observed", known=True)
+    assert set(observed.columns["object"]) == seen
+
+
+def test_labels_serve_as_names_and_are_shown(predictor: Predictor) -> None:
+    by_label = predictor.objects("Town 2", "likes", k=3)
+    assert list(by_label) == list(predictor.objects("e02", "p0", k=3))
+    labels = predictor.graph.entity_labels
+    for row in by_label:
+        assert row["label"] == labels.get(predictor.graph.entities.find(str(row["object"])))  # type: ignore[arg-type]
+
+
+def test_a_run_without_calibration_has_no_probabilities(keep_run: KeepRun, towns: Graph) -> None:
+    asked = Run(keep_run(towns).path).predictor()
+    found = asked.objects("e01", "p1")
+    assert set(found.columns["probability"]) == {None}
+    assert all(math.isfinite(float(score or 0)) for score in found.columns["score"])
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda p: p.objects("e001", "p0"), "there is no entity 'e001'; did you mean"),
+        (lambda p: p.objects("e01", "like"), "there is no predicate 'like'; did you mean 'p0'"),
+        (lambda p: p.objects("e01", "p0", k=0), "k must be at least 1, not 0"),
+        (lambda p: p.objects("e01", "p0", k=10**9), "k must be at most 10000"),
+        (lambda p: p.objects("e01", "p0", candidates=[]), "the list of candidates is empty"),
+        (lambda p: p.objects("e01", "p0", candidates=["x y z"]), "there is no entity 'x y z'"),
+        (lambda p: p.objects("e01", "p0", among="types"), "needs a file of types"),
+        (lambda p: p.objects("e01", "p0", amongst="all"), "there is no setting 'amongst'"),
+        (lambda p: p.objects(["e01", "e02"], ["p0", "p1", "p2"]), "2 entities and 3 predicates"),
+        (lambda p: p.objects([], "p0"), "0 entities and 1 predicates"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(towns: Graph, ask: object, sentence: str) -> None:
+    predictor = Predictor(towns, random_model("complex", towns))
+    with pytest.raises((ConfigError, InputError), match=sentence.replace("?", r"\?")):
+        ask(predictor)  # type: ignore[operator]

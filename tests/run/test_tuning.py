@@ -1,0 +1,193 @@
+"""Tuning keeps to its time, compares at equal epochs, and says honestly what it found."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import trifact
+from trifact.errors import ConfigError, TrainingError
+from trifact.graph.graph import Graph
+from trifact.run import training
+from trifact.run.options import TrainConfig, resolved
+from trifact.run.space import Range
+from trifact.run.tuning import (
+    Candidate,
+    Tuned,
+    Tuning,
+    TuningInterrupted,
+    Watch,
+    around,
+    first_epochs,
+    promoted,
+    tune,
+)
+
+RULE = TrainConfig(rank=4, reg=0.01, batch=20, epochs=18, validate_every=2, precision="float32")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """A small graph that can be learned: four groups, and who likes or is kin to whom."""
+    pairs = [(f"a{i:02}", (j - i) % 4, f"a{j:02}") for i in range(20) for j in range(20) if i != j]
+    facts = [(i, ("kin", "likes")[gap], j) for i, gap, j in pairs if gap < 2]
+    return trifact.load(facts, valid=0.2, test=0.1)
+
+
+def ticking(step: float) -> Callable[[], float]:
+    """A clock that goes on by a step whenever somebody looks: the same on every machine."""
+    now = 0.0
+
+    def look() -> float:
+        nonlocal now
+        now += step
+        return now
+
+    return look
+
+
+def ladder(graph: Graph, folder: Path, rule: TrainConfig, *, step: float = 4.0) -> Tuning:
+    choices = around(rule, queries=100, given=())
+    return Tuning(graph, rule, choices, folder, 1000.0, Watch(clock=ticking(step)))
+
+
+def test_the_rungs_begin_so_that_enough_trials_fit_and_two_more_rungs_follow() -> None:
+    assert first_epochs(180, setup=1, pace=1, most=100) == 9  # ten seconds for each of 18
+    assert first_epochs(180, setup=1, pace=0.01, most=100) == 11  # then 33 and 99
+    assert first_epochs(180, setup=1, pace=100, most=100) == 1
+    assert first_epochs(180, setup=1, pace=1, most=4) == 1
+
+
+def test_a_third_goes_on_and_at_least_one() -> None:
+    found = [Candidate(n, {}, mrrs={3: mrr}) for n, mrr in enumerate((0.1, 0.5, 0.5, 0.3, 0.2))]
+    assert [c.number for c in promoted(found, 3)] == [1, 2]
+    assert [c.number for c in promoted(found[:1], 3)] == [0]
+
+
+def test_what_is_tuned_lies_around_the_rule_and_what_is_given_stays(graph: Graph) -> None:
+    rule = resolved(TrainConfig(), graph)
+    found = around(rule, queries=1000, given=())
+    assert found == {
+        "rank": (50, 100, 200, 400),
+        "reg": Range(0.05 / 30, 0.5, log=True),
+        "lr": Range(0.02, 0.5, log=True),
+        "batch": (12, 25, 50, 100, 200),
+    }
+    assert list(around(rule, queries=1000, given=("rank", "lr"))) == ["reg", "batch"]
+    plain = rule.replace(regularizer="none", rank=1, batch=1)
+    assert around(plain, queries=1, given=("lr",)) == {"rank": (1, 2)}
+    with pytest.raises(ConfigError, match="nothing is left to tune"):
+        around(rule, queries=1000, given=("rank", "reg", "lr", "batch"))
+
+
+def test_few_go_far_and_the_rule_goes_as_far_as_any(graph: Graph, tmp_path: Path) -> None:
+    tuning = ladder(graph, tmp_path, RULE)
+    compared = tuning.run()
+    rule, *others = tuning.candidates
+    assert rule.settings == {"rank": 4, "reg": 0.01, "lr": 0.1, "batch": 20}
+    assert compared == 18
+    assert list(rule.mrrs) == [2, 6, 18]
+    far = {epochs: [c for c in others if epochs in c.mrrs] for epochs in (2, 6, 18)}
+    assert len(far[2]) == len(others) > 5
+    assert len(far[6]) == -(-len(far[2]) // 3)
+    assert len(far[18]) == -(-len(far[6]) // 3)
+    assert min(c.mrrs[2] for c in far[6]) >= max(c.mrrs[2] for c in others if c not in far[6])
+    best = tuning.best(compared)
+    assert best.mrrs[18] == max(c.mrrs[18] for c in (rule, *far[18]))
+
+
+def test_it_beats_a_rule_that_is_bad(graph: Graph, tmp_path: Path) -> None:
+    bad = RULE.replace(reg=3.0)
+    tuning = ladder(graph, tmp_path, bad)
+    compared = tuning.run()
+    rule, best = tuning.candidates[0], tuning.best(compared)
+    assert best.settings["reg"] < 3.0
+    assert best.mrrs[compared] > rule.mrrs[compared]
+    found = Tuned(bad.replace(**best.settings), tuple(tuning.candidates), best, compared)
+    assert found.verdict == (
+        f"at epoch {compared}: tuned {best.mrrs[compared]:.4f} "
+        f"against {rule.mrrs[compared]:.4f} by the rule"
+    )
+    rows = [json.loads(line) for line in found.to_jsonl().splitlines()]
+    assert [row["number"] for row in rows if row["chosen"]] == [best.number]
+
+
+def test_the_final_run_is_what_was_promised(graph: Graph, tmp_path: Path) -> None:
+    given = {"rank": 4, "batch": 20, "epochs": 9, "validate_every": 1, "precision": "float32"}
+    lines = list[str]()
+    watch = Watch(say=lines.append, clock=ticking(4.0))
+    found = tune(graph, given, seconds=1000.0, within=tmp_path / "runs", watch=watch)
+    assert not list((tmp_path / "runs").iterdir())  # nothing of the trials is kept
+    assert set(found.best.settings) == {"reg", "lr"}
+    assert "tuning reg, lr for 17 min" in lines[0]
+    whole = found.config.replace(epochs=found.epochs, patience=found.epochs)
+    run = training.train(graph, whole, out=tmp_path / "final")
+    assert run.metrics["mrr"] == found.best.mrrs[found.epochs]
+    if found.best.number:
+        assert "tuned" in found.verdict
+        assert found.config.reg == found.best.settings["reg"]
+    else:
+        assert "the rule was best" in found.verdict
+        assert found.config == TrainConfig.from_values(given)
+
+
+def test_the_verdict_is_honest() -> None:
+    rule, other = Candidate(0, {}, mrrs={3: 0.5, 9: 0.6}), Candidate(1, {}, mrrs={3: 0.4, 9: 0.55})
+    kept = Tuned(TrainConfig(), (rule, other), rule, 9)
+    assert kept.verdict == (
+        "at epoch 9 the rule was best: 0.6000 against 0.5500 tuned; its settings are kept"
+    )
+    assert "did not suffice" in Tuned(TrainConfig(), (rule,), rule, 0).verdict
+
+
+def test_without_time_the_rule_is_kept(graph: Graph, tmp_path: Path) -> None:
+    found = tune(
+        graph,
+        {"rank": 4, "epochs": 9, "precision": "float32"},
+        seconds=1.0,
+        within=tmp_path,
+        watch=Watch(clock=ticking(5.0)),
+    )
+    assert len(found.candidates) == 1
+    assert found.config == TrainConfig(rank=4, epochs=9, precision="float32")
+    assert "did not suffice" in found.verdict
+
+
+def test_one_that_diverges_goes_no_further(graph: Graph, tmp_path: Path) -> None:
+    tuning = ladder(graph, tmp_path, RULE)
+    wild = Candidate(7, {"lr": 1e30})
+    assert not tuning._train(wild, 2)
+    assert not wild.mrrs
+    with pytest.raises(TrainingError, match="diverged"):
+        ladder(graph, tmp_path / "rule", RULE.replace(lr=1e30)).run()
+
+
+def test_ctrl_c_tells_the_best_so_far(graph: Graph, tmp_path: Path) -> None:
+    lines = list[str]()
+
+    def stop(what: str, done: int, total: int) -> None:
+        if any("trial   3" in line for line in lines):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    watch = Watch(say=lines.append, progress=stop, clock=ticking(4.0))
+    given = {"rank": 4, "epochs": 9, "validate_every": 1, "precision": "float32"}
+    with pytest.raises(TuningInterrupted) as caught:
+        tune(graph, given, seconds=1000.0, within=tmp_path, watch=watch)
+    assert caught.value.exit_code == 130
+    assert "best so far, with MRR" in str(caught.value)
+    assert "--reg " in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("settings", [{"validate_every": 0}, {}])
+def test_what_cannot_be_compared_is_refused(
+    graph: Graph, tmp_path: Path, settings: dict[str, int]
+) -> None:
+    nothing_held_out = graph if settings else graph.all_in_train()
+    with pytest.raises(ConfigError, match="nothing to validate on"):
+        tune(nothing_held_out, settings, seconds=1.0, within=tmp_path)

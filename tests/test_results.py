@@ -1,0 +1,151 @@
+"""The page of results and its figures are those of the records, and change with them."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripts import results, tensor_picture
+from scripts.result_figures import hash_in, pictures
+
+from trifact.run import archive, paper
+from trifact.run.contests import CONTESTS, name_of
+from trifact.run.plan import BATCHES, TARGETS, Wish
+from trifact.run.recipes import Recipe, read_recipes
+
+RECORDS = archive.read_all(results.RECORDS)
+
+
+def test_the_page_is_that_of_the_records() -> None:
+    page = results.PAGE.read_text(encoding="utf-8")
+    assert page == results.page(RECORDS), "run `python -m scripts.results`"
+
+
+def test_the_figures_are_those_of_the_records() -> None:
+    assert [p.name for p in results.stale(RECORDS)] == [], "run `python -m scripts.results`"
+    kept = {path.name for path in results.DOCS.glob("results-*.png")}
+    assert kept == {picture.name for picture in pictures(RECORDS)}
+
+
+@pytest.mark.parametrize("name", ["table1", "symmetry", "appendix", "figure1"])
+def test_what_costs_little_is_there(name: str) -> None:
+    assert name in RECORDS
+
+
+def test_sizes_and_shares_are_those_of_the_paper() -> None:
+    """Rounded as there; train of FB15K is 483,142 facts, which the paper calls 500k."""
+    graphs = RECORDS["table1"]["graphs"]
+    for dataset, sizes in paper.SIZES.items():
+        if graphs[dataset] is None:
+            continue
+        found = [
+            graphs[dataset][key] for key in ("entities", "predicates", "train", "valid", "test")
+        ]
+        for text, count in zip(sizes, found, strict=True):
+            unit = {"k": 1_000, "M": 1_000_000}.get(text[-1], 1)
+            assert count == pytest.approx(
+                float(text.rstrip("kM")) * unit, rel=0.35 if unit > 1 else 0
+            )
+    shares = RECORDS["symmetry"]["graphs"]
+    for dataset, share in paper.MUST_FAIL.items():
+        row = shares[dataset]
+        assert row["must_fail"] / row["test"] == pytest.approx(share, abs=0.005)
+    for tree in RECORDS["appendix"]["trees"]:
+        assert tree["mrr"] == pytest.approx(tree["formula"], rel=1e-12)
+
+
+def table(mrr: float, queries: int = 100) -> dict[str, Any]:
+    return {"queries": queries, "mrr": mrr, "hits@10": mrr + 0.1, "interval": {"mrr": [mrr, mrr]}}
+
+
+def made(recipe: Recipe, mrr: float) -> dict[str, Any]:
+    """A record as `reproduce` writes them, of a run that nobody made."""
+    epochs = recipe.train.epochs
+    history = [
+        {"epoch": e, "seconds": 2.0, "mrr": mrr * e / epochs if e % 5 == 0 or e < 3 else None}
+        for e in range(1, epochs + 1)
+    ]
+    choice = {}
+    if recipe.choice:
+        tried = [{"value": value} for value in recipe.choice.values]
+        choice = {"setting": recipe.choice.setting, "chosen": tried[1]["value"], "tried": tried}
+    return {
+        "format": 1,
+        "commit": "abc",
+        "config": {"reg": 0.1, "seed": 0},
+        "recipe": {"dataset": recipe.dataset, "row": recipe.row, "size": recipe.size},
+        "metrics": {"mrr": mrr, "epoch": epochs, "test": table(mrr)},
+        "history": history,
+        "choice": choice,
+        "evaluation": {"filtered": {"by_category": dict.fromkeys(paper.BY_CATEGORY, table(mrr))}},
+    }
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, Any]:
+    """Records of all that can be run, each with an MRR of its own."""
+    library, found = read_recipes(), dict(RECORDS)
+    for number, what in enumerate(TARGETS):
+        for place, recipe in enumerate(Wish(what).recipes(library)):
+            found.setdefault(recipe.name, made(recipe, 0.3 + 0.001 * place + 0.1 * number / 8))
+    test = {"pairs": 9, "better": 5, "worse": 3, "equal": 1, "p": 0.03}
+    contest = {
+        "overall": {"mrr": {"first": 0.3, "difference": 0.01, "interval": [-0.002, 0.022]}},
+        "wilcoxon": {"ranks_by_query": test, "mrr_by_fact": test},
+    }
+    found |= {name_of(name, "small"): contest for name in CONTESTS}
+    found["pace-nuc2-FB15K-237-small"] = {"ratio": 1.25}
+    return found
+
+
+def test_a_page_of_everything_lacks_nothing(everything: dict[str, Any]) -> None:
+    page = results.page(everything)
+    body = page.removeprefix(results.TOP)
+    assert "not run" not in body
+    row = everything["WN18RR-complex-n3-reciprocal-small"]["metrics"]["test"]
+    assert f"{row['mrr']:.3f}/{row['hits@10']:.3f}".replace("0.", ".") in page
+    assert "MRR +.010 (-.002 to +.022), p 0.03 (WN18RR)" in page
+    assert "a step takes 1.25 times as long" in page
+    assert "reg 0.15 [0.3] 0.6" in page
+    for name in ("results-mrr.png", "results-batch.png", "results-tensors.png"):
+        assert f"]({name})" in page
+
+
+def test_one_number_that_changes_changes_the_page_and_its_figures(
+    everything: dict[str, Any], tmp_path: Path
+) -> None:
+    for picture in pictures(everything):
+        picture.save(tmp_path)
+        assert hash_in(tmp_path / picture.name) == picture.hash
+    assert results.stale(everything, tmp_path) == []
+    other = copy.deepcopy(everything)
+    other["WN18-cp-n3-standard-small"]["metrics"]["test"]["mrr"] += 0.01
+    assert results.page(other) != results.page(everything)
+    assert [p.name for p in results.stale(other, tmp_path)] == ["results-mrr.png"]
+    other = copy.deepcopy(everything)
+    other[f"FB15K-237-{BATCHES[0]}-figure"]["history"][4]["mrr"] += 0.01
+    assert [p.name for p in results.stale(other, tmp_path)] == ["results-batch.png"]
+
+
+def test_figure_1_shows_models_that_score_as_the_paper_says() -> None:
+    """The scores that are drawn are sums of products; training has learnt the facts."""
+    tensors = tensor_picture.Tensors.of(RECORDS["figure1"])
+    i, j, k = tensors.fact
+    scores = tensors.scores(tensors.standard)
+    model = tensors.standard
+    a, b, c = model.table("subject")[i], model.table("predicate")[j], model.table("object")[k]
+    assert float(scores[j, i, k]) == pytest.approx(float((a * b * c).sum()), abs=1e-6)
+    assert int(scores[j, i].argmax()) == k
+    assert int(scores[j, :, k].argmax()) == i
+    back = tensors.scores(tensors.reciprocal)[j + len(tensors.predicates)]
+    assert int(back[k].argmax()) == i
+
+
+def test_the_record_of_figure_1_can_be_made_again() -> None:
+    made_now, kept = tensor_picture.record(), RECORDS["figure1"]
+    for setting in ("standard", "reciprocal"):
+        for name, rows in kept[setting].items():
+            for row, again in zip(rows, made_now[setting][name], strict=True):
+                assert again == pytest.approx(row, abs=1e-3)
