@@ -8,8 +8,12 @@ BIN := .venv/bin
 demo: .venv/ready
 	$(BIN)/trifact data describe World
 	$(BIN)/trifact train World --epochs 12 --out runs/demo-$$(date +%s)
-	$(BIN)/trifact evaluate "$$(ls -td runs/demo-* | head -n 1)"
-	$(BIN)/trifact report "$$(ls -td runs/demo-* | head -n 1)"
+	run=$$(ls -td runs/demo-* | head -n 1); \
+	$(BIN)/trifact evaluate "$$run" && \
+	$(BIN)/trifact predict "$$run" Juba "located in" -k 5 && \
+	$(BIN)/trifact explain "$$run" Juba "located in" "South Sudan" -k 5 && \
+	$(BIN)/trifact discover "$$run" --top 1000 --out "$$run/new-facts.tsv" && \
+	$(BIN)/trifact report "$$run"
 
 test: .venv/ready-dev
 	$(BIN)/python -m pytest
@@ -29,6 +33,8 @@ bench: .venv/ready-dev
 	$(BIN)/python benchmarks/reading.py --quick
 	$(BIN)/python benchmarks/training.py --quick
 	$(BIN)/python benchmarks/evaluation.py --quick
+	$(BIN)/python benchmarks/answering.py --quick
+	$(BIN)/python benchmarks/discovery.py --quick
 
 # The lock says what is installed; the second file adds what only developing needs.
 .venv/ready: requirements.lock pyproject.toml

@@ -38,7 +38,6 @@ class Graph(NamedTuple):
     fro_paper: float
     batch: int = 500
     epochs: int = 50
-    paper_rank: int = 2000
 
 
 GRAPHS = {
@@ -46,9 +45,7 @@ GRAPHS = {
     "WN18RR": Graph((0.15, 0.3, 0.6), (0.05, 0.15, 0.45), 0.3, 0.1, batch=250),
     "FB15K": Graph((0.003, 0.01, 0.03), (0.003, 0.01, 0.03), 0.03, 0.01),
     "FB15K-237": Graph((0.075, 0.15, 0.3), (0.03, 0.1, 0.3), 0.15, 0.05),
-    "YAGO3-10": Graph(
-        *((0.005, 0.015, 0.05), (0.005, 0.015, 0.05), 0.015, 0.01), batch=1000, paper_rank=1000
-    ),
+    "YAGO3-10": Graph(*((0.005, 0.015, 0.05), (0.005, 0.015, 0.05), 0.015, 0.01), batch=1000),
 }
 TABLE_2 = (
     *("cp-n3-standard", "complex-n3-standard", "distmult-n3-standard"),
@@ -116,12 +113,19 @@ def of_figure() -> Iterator[Recipe]:
             yield Recipe("FB15K-237", f"batch{facts}-{setting}", "figure", train)
 
 
+def paper_rank(dataset: str, row: str) -> int:
+    """As `settings` takes it: 2000 for ComplEx and 4000 else; on YAGO3-10 1000 for every model."""
+    if dataset != "YAGO3-10":
+        return 2000
+    return 1000 if row.startswith("complex") else 500
+
+
 def recipes() -> Iterator[Recipe]:
     """All of them."""
-    for dataset, graph in GRAPHS.items():
+    for dataset in GRAPHS:
         for row in TABLE_2:
             yield small(dataset, row)
-            yield fixed(dataset, row, "paper", graph.paper_rank)
+            yield fixed(dataset, row, "paper", paper_rank(dataset, row))
     for dataset in ("FB15K-237", "WN18RR"):
         yield fixed(dataset, "complex-n3-reciprocal", "large", 1000)
     yield from of_claims()

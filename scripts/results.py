@@ -30,7 +30,7 @@ table2` (and the other parts) runs what is missing. A cell says *not run* where 
 yet, *no data* where the graph could not be had, and a dash where there is nothing to run.
 
 *small* has 400 reals for each entity (ComplEx rank 200, CP and DistMult rank 400), *large* 2000, \
-*paper* the paper's own ranks (4000 reals; YAGO3-10: 2000). Coefficients are chosen by validation; \
+*paper* the paper's own ranks (ComplEx 2000, the others 4000; on YAGO3-10 1000). Coefficients are chosen by validation; \
 test facts are ranked once, when nothing is left to decide. What did not go as it should is in \
 [the log](log.md).
 """

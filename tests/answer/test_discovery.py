@@ -31,11 +31,11 @@ from trifact.answer.calibration import Calibration, calibrate
 from trifact.answer.discovery import Interrupted, discover
 from trifact.answer.expectation import lengths
 from trifact.answer.leftout import LeftOut
+from trifact.answer.options import DiscoverConfig
 from trifact.answer.ordering import ByProbability, ByScore, Order
 from trifact.answer.pairs import Pairs
 from trifact.answer.platt import Maps
 from trifact.answer.roles import likely
-from trifact.answer.scope import DiscoverConfig
 from trifact.answer.shortlist import Found, Shortlist, best_of
 from trifact.answer.single import single_sides, unanswered
 from trifact.answer.sweep import Sweep
@@ -314,17 +314,23 @@ def test_the_subject_that_lacks_its_only_object_is_found_by_its_roles(tmp_path: 
         assert (("c8", "has zone") in set(rows)) == there
 
 
-def test_who_has_the_one_answer_is_not_asked_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("side", ["subject", "object"])
+def test_who_has_the_one_answer_is_not_asked_again(tmp_path: Path, side: str) -> None:
     cities = [(f"c{i:02}", "lies in", f"land{i % 3}") for i in range(13)]
-    zones = [(f"c{i:02}", "has zone", f"zone{i % 3}") for i in range(12)]
-    visits = [(f"c{i:02}", "twin of", f"c{(i + k) % 13:02}") for i in range(13) for k in (1, 2)]
-    graph = trifact.load(cities + zones + visits, valid=0.0, test=0.0)
+    zones = [(f"c{i:02}", "has zone", f"zone{i % 3}") for i in range(12)]  # and not the last one
+    twins = [(f"c{i:02}", "twin of", f"c{(i + k) % 13:02}") for i in range(13) for k in (1, 2)]
+    facts, missing = cities + zones + twins, (12, 0, "zone1")
+    if side == "object":  # the same, said the other way round
+        facts = [(o, p, s) for s, p, o in facts]
+    graph = trifact.load(facts, valid=0.0, test=0.0)
     run = keep(tmp_path / "run", graph, a_model("complex", graph))
     found = discover(run, DiscoverConfig(top=1000))
-    rows = {(row["subject"], row["predicate"]) for row in found}
+    rows = {(row[side], row["predicate"]) for row in found}
     assert {row for row in rows if row[1] != "twin of"} == {("c12", "has zone")}
     assert len(rows) == 14  # a town may have another twin
-    held = replace(graph, test=np.array([[12, 0, graph.entities.find("zone1")]]))
+
+    test = np.array([[missing[0], missing[1], graph.entities.find(missing[2])]])
+    held = replace(graph, test=test if side == "subject" else test[:, ::-1])
     run = keep(tmp_path / "held", held, a_model("complex", held))
     found = discover(run, DiscoverConfig(top=1000))
     assert {row["predicate"] for row in found} == {"twin of"}  # test has the answer
@@ -486,7 +492,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from trifact.answer import discovery
-from trifact.answer.scope import DiscoverConfig
+from trifact.answer.options import DiscoverConfig
 from trifact.run.run import Run
 
 discovery.SAVE_SECONDS = 0.0

@@ -51,7 +51,11 @@ def test_a_row_is_trained_as_it_is_called(name: str) -> None:
         assert train.optimizer == "adagrad"
     reals = {r.size: r.train.rank * MODELS[r.train.model].field.parts  # type: ignore[operator]
              for r in (small, large)}  # fmt: skip
-    assert reals == {"small": 400, "paper": 2000 if small.dataset == "YAGO3-10" else 4000}
+    assert reals["small"] == 400
+    if large.dataset == "YAGO3-10":
+        assert large.train.rank == 1000
+    else:
+        assert reals["paper"] == 4000
     assert small.choice is not None
     assert (small.choice.setting, small.choice.epochs) == ("reg", 10)
     assert len(small.choice.values) == 3

@@ -455,13 +455,13 @@ def some_trials() -> list[Trial]:
     return found
 
 
-def test_trials_are_shown_best_first_and_those_trained_to_their_end_before_others() -> None:
-    order = best_first([*some_trials(), trial(16, "failed", {}, lr=0.1, model="cp")])
-    assert [t.number for t in order[:4]] == [13, 12, 9, 8]
-    assert [t.state for t in order] == ["done"] * 8 + ["pruned"] * 8 + ["failed"]
-    best = best_of(some_trials())
-    assert best is not None
-    assert best.number == 15  # pruned, but better than all others
+def test_trials_are_shown_best_first_and_those_without_a_model_last() -> None:
+    order = best_first(
+        [trial(16, "failed", {}, lr=0.1), trial(17, "diverged", {1: 0.99}, lr=0.1), *some_trials()]
+    )
+    assert [t.number for t in order] == [*range(15, -1, -1), 17, 16]
+    assert best_of(order) == order[0]  # pruned, but better than all others so far
+    assert best_of(order[-2:]) is None
 
 
 def test_pruned_trials_are_compared_at_the_epochs_that_all_have() -> None:

@@ -17,10 +17,10 @@ from trifact.answer.calibration import read_calibration
 from trifact.answer.expectation import expectation
 from trifact.answer.leftout import LeftOut
 from trifact.answer.names import Names
+from trifact.answer.options import DiscoverConfig
 from trifact.answer.ordering import ByProbability, ByScore, Order
 from trifact.answer.pairs import Pairs
 from trifact.answer.roles import likely
-from trifact.answer.scope import DiscoverConfig
 from trifact.answer.shortlist import Found, Shortlist
 from trifact.answer.single import single_sides, unanswered
 from trifact.answer.sweep import Step, Sweep

@@ -109,7 +109,7 @@ def _predicates(graph: Graph, other: Graph, facts: Ints, source: Facts) -> Ints:
         try:
             found[predicate] = names.predicate(name)
         except InputError as error:
-            raise _error(f"{error.problem}; new predicates need training", source, name) from None
+            raise _error(f"{error.problem} (new ones need training)", source, name) from None
     return found
 
 

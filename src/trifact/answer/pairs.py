@@ -31,9 +31,9 @@ from trifact.run.candidates import Candidates
 from trifact.run.ranktable import Bools
 from trifact.tensor.models import Model
 from trifact.tensor.ranking import AT_ONCE
+from trifact.tensor.scoring import log_sum_exp
 from trifact.tensor.workspace import Workspace
 
-NOTHING = -80.0
 LARGEST_TILE = 2**20  # pairs; beyond it products gain nothing, and passes over it leave the cache
 
 
@@ -127,18 +127,7 @@ def log_normalizers(model: Model, entities: Tensor, predicates: Tensor, work: Wo
     buffer = work.logits(len(entities), model.table("object"))[:, : model.entities]
     scores = model.scores(entities, predicates, out=buffer)
     size = max(1, AT_ONCE // (model.entities * scores.itemsize))
-    return torch.cat([_log_sum_exp(piece) for piece in torch.split(scores, size)])
-
-
-def _log_sum_exp(scores: Tensor) -> Tensor:
-    """Of each row, (b, N) -> (b,), in place.
-
-    What is smaller than exp(NOTHING) of the largest is taken as that: it changes no digit, and
-    numbers that underflow make the exponential ten times slower.
-    """
-    largest = scores.amax(1, keepdim=True)
-    total = scores.sub_(largest).clamp_min_(NOTHING).exp_().sum(1)
-    return total.log_().add_(largest.squeeze(1))
+    return torch.cat([log_sum_exp(piece) for piece in torch.split(scores, size)])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trifact.answer.scope import DiscoverConfig
+from trifact.answer.options import DiscoverConfig
 from trifact.cli.evaluate import RunArgument
 from trifact.cli.options import takes
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trifact.answer.discovery import Discovery, discover
-from trifact.answer.scope import DiscoverConfig
+from trifact.answer.options import DiscoverConfig
 from trifact.cli.screen import count, say, screen, share, short, table, watching
 from trifact.run.run import Run
 

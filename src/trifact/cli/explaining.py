@@ -31,7 +31,7 @@ def run_explanation(path: Path, fact: Fact, *, settings: dict[str, Any], form: s
 def show(found: Explanation) -> None:
     """The fact, what it rests on, and what is like it."""
     out, shown = screen(), dict(zip(WIDTHS, found.labels, strict=True))
-    out.print(" · ".join(short(text, 36) for text in found.labels), markup=False)
+    out.print(" · ".join(short(text, 24) for text in found.labels), markup=False)
     asker, answer = ("subject", "object") if found.side == "subject" else ("object", "subject")
     out.print(
         f"[dim]log p of the {answer}: {found.trained:.3f} as trained, {found.solved:.3f} with the "

@@ -51,7 +51,7 @@ def judged_equally(trials: Sequence[Trial]) -> tuple[list[tuple[Trial, float]], 
     If some were pruned, what counts is the best MRR of the epochs that all of them have: later
     epochs would make a trial good only because it was allowed to have them.
     """
-    able = [trial for trial in trials if trial.state in ("done", "pruned") and trial.course]
+    able = [trial for trial in trials if trial.left_a_model]
     if not any(trial.state == "pruned" for trial in able):
         judged = [(trial, trial.mrr_within(trial.epochs)) for trial in able]
         how = "Trials are judged by their best validation MRR."

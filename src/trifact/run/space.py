@@ -70,7 +70,8 @@ class Space:
     def fixing(self, settings: dict[str, Any]) -> Space:
         """The same space with some settings fixed, whatever they were."""
         left = {key: choice for key, choice in self.searched.items() if key not in settings}
-        return replace(self, fixed={**self.fixed, **settings}, searched=left)
+        checked = {key: _fitted(key, value) for key, value in settings.items()}
+        return replace(self, fixed={**self.fixed, **checked}, searched=left)
 
     def config(self, point: dict[str, Any]) -> TrainConfig:
         """The settings of training at one point of the space."""

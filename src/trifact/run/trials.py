@@ -73,6 +73,11 @@ class Trial:
         return max((mrr for epoch, mrr in self.course.items() if epoch <= epochs), default=None)
 
     @property
+    def left_a_model(self) -> bool:
+        """Whether it ended well, be it early, and was validated."""
+        return self.state in ("done", "pruned") and self.mrr is not None
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more will come of it."""
         return self.state in ("done", "pruned", "diverged", "failed")
@@ -84,15 +89,13 @@ def folder_of(number: int) -> str:
 
 
 def best_first(trials: Sequence[Trial]) -> list[Trial]:
-    """Those that were trained to their end before others, and among these the best MRR first."""
-    order = {"done": 0, "pruned": 1}
-    return sorted(trials, key=lambda t: (order.get(t.state, 2), -(t.mrr or 0), t.number))
+    """By validation MRR, as far as they were trained; those that left no model come last."""
+    return sorted(trials, key=lambda t: (not t.left_a_model, -(t.mrr or 0.0), t.number))
 
 
 def best_of(trials: Sequence[Trial]) -> Trial | None:
-    """The best of all that ended with a model."""
-    able = [trial for trial in trials if trial.state in ("done", "pruned") and trial.mrr]
-    return max(able, key=lambda trial: (trial.mrr or 0, -trial.number), default=None)
+    """The best of all that left a model."""
+    return next((trial for trial in best_first(trials) if trial.left_a_model), None)
 
 
 def write_trials(trials: Sequence[Trial], folder: Path) -> None:

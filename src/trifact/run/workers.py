@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from trifact.errors import RunError, TrainingError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import history
-from trifact.run.folder import CHECKPOINTS, HISTORY
+from trifact.run.folder import CHECKPOINTS, HISTORY, locked
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # only the workers need torch
     from trifact.run.training import OnEpoch
 
 SPAWN = multiprocessing.get_context("spawn")
+LETTING_GO = 30.0  # seconds to wait for a folder that another process trains in
 
 
 @dataclass(frozen=True)
@@ -208,12 +210,24 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
 def _trained(job: Job, graph: Graph, ask: OnEpoch) -> Run:
     from trifact.run import training
 
+    _wait_for(job.folder)
     if (job.folder / CHECKPOINTS / "last.json").exists():
         return training.resume(job.folder, on_epoch=ask)
     if job.folder.exists():  # cut off before anything was saved
         rmtree(job.folder)
     config = TrainConfig.from_values(job.settings)
     return training.train(graph, config, out=job.folder, on_epoch=ask)
+
+
+def _wait_for(folder: Path) -> None:
+    """A process that was killed with its search may still be about to let go of the folder."""
+    end = time.monotonic() + LETTING_GO
+    while folder.is_dir() and time.monotonic() < end:
+        try:
+            with locked(folder):
+                return
+        except RunError:
+            time.sleep(0.1)
 
 
 def _measured(folder: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from trifact.tensor.models import Model
 from trifact.tensor.optimizers import Optimizer
 from trifact.tensor.regularizers import Regularizer
 from trifact.tensor.trilinear import Role, Towards
-from trifact.tensor.workspace import Workspace
+from trifact.tensor.workspace import Workspace, rows_at_a_time
 
 
 class Value(NamedTuple):
@@ -93,10 +93,14 @@ class Objective:
         return torch.stack(terms).sum()
 
     def _rows_penalty(self, name: str, ids: Tensor, counts: Tensor, found: Found) -> Tensor:
-        rows = self.model.tables[name].index_select(0, ids)
-        share = counts if self.reciprocal else counts / 2
-        value, gradient = self.regularizer.rows(name, rows, share, field=self.model.field)
-        found.add(name, ids, gradient)
+        """Of the touched rows of one table, some of them at a time: they may be most of it."""
+        table, share = self.model.tables[name], counts if self.reciprocal else counts / 2
+        value, size = table.new_zeros(()), rows_at_a_time(table)
+        for some, weights in zip(torch.split(ids, size), torch.split(share, size), strict=True):
+            rows = table.index_select(0, some)
+            part, gradient = self.regularizer.rows(name, rows, weights, field=self.model.field)
+            found.add(name, some, gradient)
+            value += part
         return value
 
     def _table_penalty(self, role: Role, found: Found) -> Tensor:

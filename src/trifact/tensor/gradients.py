@@ -51,6 +51,9 @@ class Found:
 
     def add(self, name: str, ids: Tensor, values: Tensor) -> None:
         """Adds values (n, D) to the gradient of rows (n,), which may repeat."""
+        if name in self._whole:
+            self._whole[name].index_add_(0, ids, values)
+            return
         self._rows.setdefault(name, []).append((ids, values))
 
     def touch(self, name: str, ids: Tensor, counts: Tensor) -> None:

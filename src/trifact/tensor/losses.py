@@ -47,6 +47,8 @@ def log_loss(
 ) -> LogLoss:
     """The loss of a batch, past autograd; adds dC to `into` (N, D)."""
     gathered = targets.gather(candidates)
+    answers = torch.linalg.vecdot(queries, gathered)
+    _subtract_answers(queries, targets, into=into)
     d_queries, log_z = torch.empty_like(queries), torch.empty_like(targets.mass)
     table = work.cast(candidates)
     for block in work.blocks(len(queries), table):
@@ -56,9 +58,6 @@ def log_loss(
         factor = (own - log_z[block]).exp_().mul_(targets.mass[block]).unsqueeze(1)
         torch.mul(torch.mm(shares, table), factor, out=d_queries[block])
         _accumulate(into, shares.T, (asked * factor).to(table.dtype))
-    ids, scattered = targets.scatter(queries)
-    into.index_add_(0, ids, scattered, alpha=-1)
-    answers = torch.linalg.vecdot(queries, gathered)
     return LogLoss(log_z, answers, d_queries.sub_(gathered))
 
 
@@ -75,6 +74,12 @@ def softmax(queries: Tensor, candidates: Tensor, *, work: Workspace) -> tuple[Te
     largest = buffer.amax(1).to(queries.dtype)
     torch.softmax(buffer, 1, out=buffer)
     return buffer[:, :n], largest.sub_(buffer.amax(1).to(queries.dtype).log_())
+
+
+def _subtract_answers(queries: Tensor, targets: Targets, *, into: Tensor) -> None:
+    """into -= Y^T Q."""
+    ids, scattered = targets.scatter(queries)
+    into.index_add_(0, ids, scattered, alpha=-1)
 
 
 def _accumulate(into: Tensor, left: Tensor, right: Tensor) -> None:

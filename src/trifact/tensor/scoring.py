@@ -14,6 +14,8 @@ from torch import Tensor
 from trifact.tensor.models import Model
 from trifact.tensor.workspace import Workspace
 
+NOTHING = -80.0
+
 
 def fact_scores(
     model: Model, facts: Tensor, *, predicates: int, budget: int = 64 * 2**20
@@ -42,7 +44,19 @@ def log_probabilities(model: Model, questions: Tensor, *, budget: int = 64 * 2**
         scores = model.scores(entities, predicates, out=buffer)
         first, last = torch.searchsorted(rows, rows.new_tensor([block.start, block.stop])).tolist()
         row = rows[first:last] - block.start
-        found.append(scores[row, answers[first:last]] - scores.logsumexp(1)[row])
+        own = scores[row, answers[first:last]]
+        found.append(own - log_sum_exp(scores)[row])
     result = torch.empty_like(torch.cat(found))
     result[order] = torch.cat(found)
     return result
+
+
+def log_sum_exp(scores: Tensor) -> Tensor:
+    """Of each row, (b, N) -> (b,), in place.
+
+    What is smaller than exp(NOTHING) of the largest is taken as that: it changes no digit, and
+    numbers that underflow make the exponential ten times slower.
+    """
+    largest = scores.amax(1, keepdim=True)
+    total = scores.sub_(largest).clamp_min_(NOTHING).exp_().sum(1)
+    return total.log_().add_(largest.squeeze(1))

@@ -64,8 +64,13 @@ class Workspace:
 
 def row_blocks(table: Tensor) -> Iterator[slice]:
     """Slices of the rows of a table, of about BLOCK entries, few enough for a cache."""
-    size = max(1, BLOCK // table.shape[1])
+    size = rows_at_a_time(table)
     return (slice(start, start + size) for start in range(0, len(table), size))
+
+
+def rows_at_a_time(table: Tensor) -> int:
+    """How many rows of a table have about BLOCK entries."""
+    return max(1, BLOCK // table.shape[1])
 
 
 def _padded(columns: int, like: Tensor) -> int:
