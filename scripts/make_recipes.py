@@ -1,4 +1,4 @@
-"""Write src/trifact/recipes/: what is the same in many recipes is said here once.
+"""Write src/trifact/paper/recipes/: what is the same in many recipes is said here once.
 
 python -m scripts.make_recipes
 
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from trifact.config import Config
 from trifact.durable import write_text
+from trifact.paper.recipes import FOLDER, Choice, Recipe
 from trifact.run.options import TrainConfig
-from trifact.run.recipes import FOLDER, Choice, Recipe
 
 SAID = (
     *("model", "rank", "setting", "regularizer", "reg", "weighting", "optimizer", "lr", "batch"),

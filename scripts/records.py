@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from trifact.run.archive import commit, keep
+from trifact.paper.archive import commit, keep
 from trifact.run.run import Run
 
 ROOT = Path(__file__).parents[1]

@@ -18,8 +18,8 @@ from PIL import Image
 
 from scripts.tensor_picture import draw_tensors
 from trifact.durable import replacing
-from trifact.run import paper
-from trifact.run.archive import Record
+from trifact.paper import printed
+from trifact.paper.archive import Record
 
 Records = dict[str, Record]
 KEY = "Records"
@@ -115,8 +115,8 @@ def _against_paper(records: Records) -> Picture:
         for record in records.values()
         if (recipe := record.get("recipe"))
         and not record["config"]["seed"]
-        and recipe["row"] in paper.ROWS
-        and recipe["dataset"] in paper.DATASETS
+        and recipe["row"] in printed.ROWS
+        and recipe["dataset"] in printed.DATASETS
     ]
     caption = (
         "Test MRR of the rows of Table 2: a bar is the paper's, marks are ours (hollow: *small*, "
@@ -126,15 +126,15 @@ def _against_paper(records: Records) -> Picture:
 
 
 def _draw_mrr(points: list[tuple[str, str, str, float]]) -> Figure:
-    datasets = [name for name in paper.DATASETS if name in {point[0] for point in points}]
+    datasets = [name for name in printed.DATASETS if name in {point[0] for point in points}]
     figure, all_axes = plt.subplots(
         *(1, len(datasets)), figsize=(2.2 + 2.2 * len(datasets), 3.2), sharey=True, squeeze=False,
         layout="constrained",
     )  # fmt: skip
-    rows = list(reversed(paper.ROWS))
+    rows = list(reversed(printed.ROWS))
     for axes, dataset in zip(all_axes[0], datasets, strict=True):
         for place, row in enumerate(rows):
-            if published := paper.ROWS[row].found.get(dataset):
+            if published := printed.ROWS[row].found.get(dataset):
                 axes.plot(published.mrr, place, "|", color=RED, markersize=16, markeredgewidth=2.5)
         for _, row, size, mrr in (point for point in points if point[0] == dataset):
             face = "none" if size == "small" else BLUE
@@ -143,7 +143,7 @@ def _draw_mrr(points: list[tuple[str, str, str, float]]) -> Figure:
         axes.grid(axis="y", color="#e4e4e4")
         axes.margins(x=0.12)
         _plain(axes)
-    labels = [f"{paper.ROWS[row].model}, {paper.ROWS[row].part.lower()}" for row in rows]
+    labels = [f"{printed.ROWS[row].model}, {printed.ROWS[row].part.lower()}" for row in rows]
     all_axes[0][0].set_yticks(range(len(rows)), labels)
     return figure
 

@@ -13,10 +13,10 @@ from scripts import tensor_picture
 from scripts.records import ROOT
 from scripts.result_figures import Picture, hash_in, pictures
 from trifact.durable import write_text
-from trifact.run import archive, paper, paperclaims, papertables
-from trifact.run.archive import Record
-from trifact.run.papertables import Findings, Sheet
-from trifact.run.recipes import read_recipes
+from trifact.paper import archive, claims, printed, tables
+from trifact.paper.archive import Record
+from trifact.paper.recipes import read_recipes
+from trifact.paper.tables import Findings, Sheet
 
 RECORDS = ROOT / "results" / "paper"
 DOCS = ROOT / "docs"
@@ -30,9 +30,9 @@ table2` (and the other parts) runs what is missing. A cell says *not run* where 
 yet, *no data* where the graph could not be had, and a dash where there is nothing to run.
 
 *small* has 400 reals for each entity (ComplEx rank 200, CP and DistMult rank 400), *large* 2000, \
-*paper* the paper's own ranks (ComplEx 2000, the others 4000; on YAGO3-10 1000). Coefficients are chosen by validation; \
-test facts are ranked once, when nothing is left to decide. What did not go as it should is in \
-[the log](log.md).
+*paper* the paper's own ranks (ComplEx 2000, the others 4000; on YAGO3-10 1000). Coefficients are \
+chosen by validation; test facts are ranked once, when nothing is left to decide. What did not go as \
+it should is in [the log](log.md).
 """
 
 
@@ -42,15 +42,15 @@ def page(records: dict[str, Record]) -> str:
     drawn = {picture.name: picture for picture in pictures(records)}
     parts = [TOP, _markdown(_table2(findings)), _figure(drawn.get("results-mrr.png"))]
     parts += [_markdown(sheet) for sheet in _table3(findings)]
-    parts += [_markdown(paperclaims.wilcoxon(findings, ["WN18RR"], ["small"]))]
+    parts += [_markdown(claims.wilcoxon(findings, ["WN18RR"], ["small"]))]
     parts += [_claims(findings)]
-    parts += [_markdown(paperclaims.batches(findings, ["FB15K-237"]))]
+    parts += [_markdown(claims.batches(findings, ["FB15K-237"]))]
     parts += [_figure(drawn.get("results-batch.png"))]
-    parts += [_markdown(papertables.symmetry(findings, paper.DATASETS))]
-    parts += [_markdown(papertables.appendix(findings))]
-    parts += [_markdown(papertables.table1(findings, paper.DATASETS))]
+    parts += [_markdown(tables.symmetry(findings, printed.DATASETS))]
+    parts += [_markdown(tables.appendix(findings))]
+    parts += [_markdown(tables.table1(findings, printed.DATASETS))]
     parts += ["## Figure 1", _figure(drawn.get("results-tensors.png"))]
-    parts += [_markdown(papertables.runs(findings))]
+    parts += [_markdown(tables.runs(findings))]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
@@ -61,12 +61,12 @@ def _sizes(records: dict[str, Record]) -> list[str]:
 
 
 def _table2(findings: Findings) -> Sheet:
-    return papertables.table2(findings, paper.DATASETS, _sizes(dict(findings.records)))
+    return tables.table2(findings, printed.DATASETS, _sizes(dict(findings.records)))
 
 
 def _table3(findings: Findings) -> list[Sheet]:
     sizes = [size for size in _sizes(dict(findings.records)) if size != "large"]
-    return papertables.table3(findings, ["FB15K"], sizes)
+    return tables.table3(findings, ["FB15K"], sizes)
 
 
 def _markdown(sheet: Sheet) -> str:
@@ -88,7 +88,7 @@ def _bold(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _claims(findings: Findings) -> str:
-    rows = [tuple(claim) for claim in paperclaims.claims(findings)]
+    rows = [tuple(claim) for claim in claims.claims(findings)]
     header = ("", "paper", "ours")
     notes = [
         "At *small*. Differences are of test MRR on the same queries, with 95 % intervals over "

@@ -20,8 +20,8 @@ from matplotlib.patches import FancyArrowPatch, Polygon
 
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
-from trifact.run import archive
-from trifact.run.archive import FORMAT, Record
+from trifact.paper import archive
+from trifact.paper.archive import FORMAT, Record
 from trifact.run.options import TrainConfig
 from trifact.run.training import train
 from trifact.tensor.models import CP

@@ -14,8 +14,9 @@ BELOW = {
     "tensor": GROUND,
     "run": GROUND | {"graph", "tensor"},
     "answer": GROUND | {"graph", "tensor", "run"},
+    "paper": GROUND | {"graph", "tensor", "run"},
     "serve": GROUND | {"graph", "tensor", "run", "answer"},
-    "cli": GROUND | {"graph", "tensor", "run", "answer", "serve", ""},
+    "cli": GROUND | {"graph", "tensor", "run", "answer", "paper", "serve", ""},
     "": GROUND | {"graph", "run", "answer", "cli"},
 }
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -10,10 +10,10 @@ import pytest
 from scripts import results, tensor_picture
 from scripts.result_figures import hash_in, pictures
 
-from trifact.run import archive, paper
-from trifact.run.contests import CONTESTS, name_of
-from trifact.run.plan import BATCHES, TARGETS, Wish
-from trifact.run.recipes import Recipe, read_recipes
+from trifact.paper import archive, printed
+from trifact.paper.contests import CONTESTS, name_of
+from trifact.paper.plan import BATCHES, TARGETS, Wish
+from trifact.paper.recipes import Recipe, read_recipes
 
 RECORDS = archive.read_all(results.RECORDS)
 
@@ -37,7 +37,7 @@ def test_what_costs_little_is_there(name: str) -> None:
 def test_sizes_and_shares_are_those_of_the_paper() -> None:
     """Rounded as there; train of FB15K is 483,142 facts, which the paper calls 500k."""
     graphs = RECORDS["table1"]["graphs"]
-    for dataset, sizes in paper.SIZES.items():
+    for dataset, sizes in printed.SIZES.items():
         if graphs[dataset] is None:
             continue
         found = [
@@ -49,7 +49,7 @@ def test_sizes_and_shares_are_those_of_the_paper() -> None:
                 float(text.rstrip("kM")) * unit, rel=0.35 if unit > 1 else 0
             )
     shares = RECORDS["symmetry"]["graphs"]
-    for dataset, share in paper.MUST_FAIL.items():
+    for dataset, share in printed.MUST_FAIL.items():
         row = shares[dataset]
         assert row["must_fail"] / row["test"] == pytest.approx(share, abs=0.005)
     for tree in RECORDS["appendix"]["trees"]:
@@ -79,7 +79,7 @@ def made(recipe: Recipe, mrr: float) -> dict[str, Any]:
         "metrics": {"mrr": mrr, "epoch": epochs, "test": table(mrr)},
         "history": history,
         "choice": choice,
-        "evaluation": {"filtered": {"by_category": dict.fromkeys(paper.BY_CATEGORY, table(mrr))}},
+        "evaluation": {"filtered": {"by_category": dict.fromkeys(printed.BY_CATEGORY, table(mrr))}},
     }
 
 

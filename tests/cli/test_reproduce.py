@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from trifact.cli.reproduce import reproduce
 from trifact.errors import ConfigError
-from trifact.run import plan
+from trifact.paper import plan
 from trifact.run.training import Interrupted
 from trifact.tensor.descent import Objective
 

@@ -40,7 +40,8 @@ def test_gradients_are_those_of_the_ungrouped_objective(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = double_model(name, predicates=10 if reciprocal else 5)
-    monkeypatch.setattr(workspace, "BLOCK", 3 * model.table("object").shape[1])  # three rows at a time
+    three_rows = 3 * model.table("object").shape[1]
+    monkeypatch.setattr(workspace, "BLOCK", three_rows)
     batch = batch_of(entities=23, predicates=10, weighted=weighted)
     omega = regularizer(penalty, entity=0.3, predicate=0.2)
     work = Workspace(budget=4 * 24 * 8)  # blocks of four queries

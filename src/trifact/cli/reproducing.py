@@ -11,13 +11,13 @@ from rich.console import Console
 
 from trifact.cli.screen import say, screen, table, watching
 from trifact.cli.training import show as show_epoch
-from trifact.run import archive, paper, paperclaims, papertables
+from trifact.paper import archive, claims, printed, tables
+from trifact.paper.plan import Wish
+from trifact.paper.recipes import FOLDER, read_recipes
+from trifact.paper.reproduction import Workshop
+from trifact.paper.session import Session
+from trifact.paper.tables import Findings, Sheet
 from trifact.run.durations import seconds
-from trifact.run.papertables import Findings, Sheet
-from trifact.run.plan import Wish
-from trifact.run.recipes import FOLDER, read_recipes
-from trifact.run.reproduction import Workshop
-from trifact.run.session import Session
 from trifact.run.training import Interrupted
 
 GO_ON = "all is saved; go on with the same command"
@@ -75,18 +75,18 @@ def show(wish: Wish, findings: Findings) -> None:
     target, out = wish.target, screen()
     datasets, sizes = target.datasets, target.sizes
     if wish.what == "claims":
-        for claim in paperclaims.claims(findings, sizes[0]):
+        for claim in claims.claims(findings, sizes[0]):
             out.print(f"[bold]{claim.says}[/bold]")
             out.print(f"  paper  {claim.paper}\n  ours   {claim.ours}\n", markup=False)
         return
     sheets = {
-        "table1": lambda: [papertables.table1(findings, datasets)],
-        "table2": lambda: [papertables.table2(findings, _in_order(datasets), sizes)],
-        "table3": lambda: papertables.table3(findings, datasets, sizes),
-        "figure-batch": lambda: [paperclaims.batches(findings, datasets)],
-        "wilcoxon": lambda: [paperclaims.wilcoxon(findings, datasets, sizes)],
-        "symmetry": lambda: [papertables.symmetry(findings, datasets)],
-        "appendix": lambda: [papertables.appendix(findings)],
+        "table1": lambda: [tables.table1(findings, datasets)],
+        "table2": lambda: [tables.table2(findings, _in_order(datasets), sizes)],
+        "table3": lambda: tables.table3(findings, datasets, sizes),
+        "figure-batch": lambda: [claims.batches(findings, datasets)],
+        "wilcoxon": lambda: [claims.wilcoxon(findings, datasets, sizes)],
+        "symmetry": lambda: [tables.symmetry(findings, datasets)],
+        "appendix": lambda: [tables.appendix(findings)],
     }
     for sheet in sheets[wish.what]():
         _print(sheet, out)
@@ -94,7 +94,7 @@ def show(wish: Wish, findings: Findings) -> None:
 
 def _in_order(datasets: tuple[str, ...]) -> list[str]:
     """In the order of the paper's tables, not of the work."""
-    known = paper.DATASETS
+    known = printed.DATASETS
     return sorted(datasets, key=lambda name: known.index(name) if name in known else len(known))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from trifact.run import paper
-from trifact.run.archive import Record
-from trifact.run.paper import Published
+from trifact.paper import printed
+from trifact.paper.archive import Record
+from trifact.paper.printed import Published
 
 NOT_RUN, NO_DATA, NONE = "not run", "no data", "-"
 
@@ -68,7 +68,7 @@ def table1(findings: Findings, datasets: Iterable[str]) -> Sheet:
     rows, columns = list[tuple[str, ...]](), ("entities", "predicates", "train", "valid", "test")
     graphs = findings.graphs("table1")
     for name in datasets:
-        rows.append((name, "paper", *paper.SIZES.get(name, [NONE] * len(columns))))
+        rows.append((name, "paper", *printed.SIZES.get(name, [NONE] * len(columns))))
         found = graphs.get(name)
         lack = NO_DATA if name in graphs else NOT_RUN
         rows.append(("", "ours", *(f"{found[c]:,}" if found else lack for c in columns)))
@@ -78,16 +78,16 @@ def table1(findings: Findings, datasets: Iterable[str]) -> Sheet:
 def table2(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) -> Sheet:
     """MRR/Hits@10 of every row of the paper, and ours at each size."""
     datasets, sizes = [*datasets], [*sizes]
-    rows: list[tuple[str, ...]] = [(paper.PAST,)]
-    rows += [(row.model, "", *_published(row.found, datasets)) for row in paper.QUOTED]
-    part = paper.PAST
-    for key, row in paper.ROWS.items():
+    rows: list[tuple[str, ...]] = [(printed.PAST,)]
+    rows += [(row.model, "", *_published(row.found, datasets)) for row in printed.QUOTED]
+    part = printed.PAST
+    for key, row in printed.ROWS.items():
         if row.part != part:
             part = row.part
             rows.append((part,))
         rows.append((row.model, "paper", *_published(row.found, datasets)))
         rows += [("", size, *_ours(findings, datasets, key, size)) for size in sizes]
-    notes = [*paper.REFERENCES, *_seeds(findings)]
+    notes = [*printed.REFERENCES, *_seeds(findings)]
     title = "Table 2: filtered MRR/Hits@10 on test facts"
     return Sheet(title, ("", "", *datasets), rows, notes, text=2)
 
@@ -129,14 +129,14 @@ def table3(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) ->
 
 def _table3(findings: Findings, dataset: str, sizes: list[str]) -> Sheet:
     rows = list[tuple[str, ...]]()
-    for row, (label, published) in paper.CATEGORIES.items():
+    for row, (label, published) in printed.CATEGORIES.items():
         theirs = published if dataset == "FB15K" else None
         cells = [number(mrr, 2) for mrr in theirs] if theirs else [NONE] * 4
         rows.append((label, "paper", *cells))
         rows += [("", size, *_by_category(findings, dataset, row, size)) for size in sizes]
     return Sheet(
         f"Table 3: MRR by category of the predicate on {dataset}",
-        ("", "", *paper.BY_CATEGORY),
+        ("", "", *printed.BY_CATEGORY),
         rows,
         text=2,
     )
@@ -145,16 +145,16 @@ def _table3(findings: Findings, dataset: str, sizes: list[str]) -> Sheet:
 def _by_category(findings: Findings, dataset: str, row: str, size: str) -> list[str]:
     name = f"{dataset}-{row}-{size}"
     if name not in findings.records:
-        return [findings.lack(dataset, name)] * len(paper.BY_CATEGORY)
+        return [findings.lack(dataset, name)] * len(printed.BY_CATEGORY)
     found = findings.records[name]["evaluation"]["filtered"]["by_category"]
-    return [number(found[c]["mrr"]) if c in found else NONE for c in paper.BY_CATEGORY]
+    return [number(found[c]["mrr"]) if c in found else NONE for c in printed.BY_CATEGORY]
 
 
 def symmetry(findings: Findings, datasets: Iterable[str]) -> Sheet:
     """Test facts on which a symmetric model must fail on one of two queries."""
     rows, graphs = list[tuple[str, ...]](), findings.graphs("symmetry")
     for name in datasets:
-        theirs = percent(paper.MUST_FAIL[name], 0) if name in paper.MUST_FAIL else NONE
+        theirs = percent(printed.MUST_FAIL[name], 0) if name in printed.MUST_FAIL else NONE
         lack = NO_DATA if name in graphs else NOT_RUN
         found = graphs.get(name)
         ours = (lack,) * 3

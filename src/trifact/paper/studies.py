@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from trifact.errors import DownloadError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
+from trifact.paper import archive
+from trifact.paper.archive import FORMAT, Record
+from trifact.paper.pace import seconds_a_step
+from trifact.paper.recipes import Recipe
+from trifact.paper.reproduction import Workshop
+from trifact.paper.symmetry import Tree, must_fail
 from trifact.progress import Progress
-from trifact.run import archive, machine
-from trifact.run.archive import FORMAT, Record
-from trifact.run.pace import seconds_a_step
-from trifact.run.recipes import Recipe
-from trifact.run.reproduction import Workshop
-from trifact.run.symmetry import Tree, must_fail
+from trifact.run import machine
 
 TREES = (Tree(2, 8), Tree(3, 5), Tree(4, 4), Tree(5, 4), Tree(10, 3))
 

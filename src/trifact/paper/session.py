@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trifact.errors import DownloadError
-from trifact.run.contests import CONTESTS, keep_contest, name_of
-from trifact.run.plan import Target, Wish
-from trifact.run.recipes import Recipe
-from trifact.run.reproduction import Workshop, reproduce
-from trifact.run.studies import keep_pace, keep_study
+from trifact.paper.contests import CONTESTS, keep_contest, name_of
+from trifact.paper.plan import Target, Wish
+from trifact.paper.recipes import Recipe
+from trifact.paper.reproduction import Workshop, reproduce
+from trifact.paper.studies import keep_pace, keep_study
 
 
 @dataclass(frozen=True)

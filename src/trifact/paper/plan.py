@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trifact.errors import ConfigError
-from trifact.run import paper
-from trifact.run.contests import CONTESTS
-from trifact.run.recipes import Recipe
+from trifact.paper import printed
+from trifact.paper.contests import CONTESTS
+from trifact.paper.recipes import Recipe
 
 FOUR, LARGE = ("WN18RR", "FB15K-237", "FB15K", "WN18"), ("YAGO3-10",)
 ORDER = (
@@ -39,13 +39,13 @@ def _contested(*names: str) -> tuple[str, ...]:
 
 CLAIMS = ("fro-standard-cp", "fro-standard-complex", "nuc2", "adam", "unweighted")
 TARGETS = {
-    "table1": Target("sizes of the graphs", datasets=paper.DATASETS),
+    "table1": Target("sizes of the graphs", datasets=printed.DATASETS),
     "table2": Target(
         "MRR and Hits@10 of all models",
         rows=ORDER,
         datasets=FOUR + LARGE,
     ),
-    "table3": Target("MRR by category", rows=tuple(paper.CATEGORIES), datasets=("FB15K",)),
+    "table3": Target("MRR by category", rows=tuple(printed.CATEGORIES), datasets=("FB15K",)),
     "figure-batch": Target(
         "the effect of the batch size", rows=BATCHES, datasets=("FB15K-237",), sizes=("figure",)
     ),
@@ -55,7 +55,7 @@ TARGETS = {
         datasets=("WN18RR",),
         contests=("n3-over-fro",),
     ),
-    "symmetry": Target("facts on which symmetric models fail", datasets=paper.DATASETS),
+    "symmetry": Target("facts on which symmetric models fail", datasets=printed.DATASETS),
     "appendix": Target("the tree of the appendix"),
     "claims": Target(
         "what else the paper says",

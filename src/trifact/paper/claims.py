@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from trifact.run import paper
-from trifact.run.archive import Record
-from trifact.run.contests import CONTESTS, name_of
-from trifact.run.papertables import NOT_RUN, Findings, Sheet, number, percent
-from trifact.run.plan import BATCHES
+from trifact.paper import printed
+from trifact.paper.archive import Record
+from trifact.paper.contests import CONTESTS, name_of
+from trifact.paper.plan import BATCHES
+from trifact.paper.tables import NOT_RUN, Findings, Sheet, number, percent
 
 SETTINGS = ("standard", "reciprocal")
 
@@ -91,7 +91,7 @@ def claims(findings: Findings, size: str = "small") -> list[Claim]:
         ),
         Claim(
             "The nuclear 2-norm is no better than N3, and slower for CP",
-            f"{paper.NUC2_SLOWER} times slower, on FB15K",
+            f"{printed.NUC2_SLOWER} times slower, on FB15K",
             f"{_contest(findings, 'nuc2', size)}; {_pace(findings, size)}",
         ),
         Claim(
@@ -105,8 +105,8 @@ def claims(findings: Findings, size: str = "small") -> list[Claim]:
             f"without weights: {_contest(findings, 'unweighted', size)}",
         ),
         Claim(
-            f"The best MRR is reached within {paper.WITHIN_EPOCHS} epochs",
-            f"{paper.WITHIN_EPOCHS} of 100 epochs",
+            f"The best MRR is reached within {printed.WITHIN_EPOCHS} epochs",
+            f"{printed.WITHIN_EPOCHS} of 100 epochs",
             _within(findings),
         ),
         Claim("The batch size matters, and differently by setting", "up to .1", _apart(findings)),
@@ -115,10 +115,10 @@ def claims(findings: Findings, size: str = "small") -> list[Claim]:
 
 def _must_fail(findings: Findings) -> Claim:
     found, ours = findings.graphs("symmetry"), list[str]()
-    for name in paper.MUST_FAIL:
+    for name in printed.MUST_FAIL:
         row = found.get(name)
         ours.append(f"{name} {percent(row['must_fail'] / row['test']) if row else NOT_RUN}")
-    theirs = ", ".join(f"{name} {percent(share, 0)}" for name, share in paper.MUST_FAIL.items())
+    theirs = ", ".join(f"{name} {percent(share, 0)}" for name, share in printed.MUST_FAIL.items())
     return Claim("On some test facts a symmetric model must fail", theirs, ", ".join(ours))
 
 
@@ -135,13 +135,13 @@ def _published() -> dict[str, float]:
     """The same of the paper."""
     return {
         f"{dataset}-{key}": pair.mrr
-        for key, row in paper.ROWS.items()
+        for key, row in printed.ROWS.items()
         for dataset, pair in row.found.items()
     }
 
 
 def _published_categories(row: str) -> dict[str, float]:
-    return dict(zip(paper.BY_CATEGORY, paper.CATEGORIES[row][1], strict=True))
+    return dict(zip(printed.BY_CATEGORY, printed.CATEGORIES[row][1], strict=True))
 
 
 def _rescue(test: dict[str, float], dataset: str) -> str:
@@ -159,7 +159,7 @@ def _where(findings: Findings, size: str) -> str:
 
 
 def _gains(before: dict[str, float], after: dict[str, float]) -> str:
-    gains = (f"{c} {_signed(after[c] - before[c])}" for c in paper.BY_CATEGORY if c in before)
+    gains = (f"{c} {_signed(after[c] - before[c])}" for c in printed.BY_CATEGORY if c in before)
     return f"CP: {', '.join(gains)}"
 
 
@@ -193,10 +193,12 @@ def _pace(findings: Findings, size: str) -> str:
 
 def _within(findings: Findings) -> str:
     """Over all runs of Table 2: when they were best, and what came after epoch 25."""
-    records = [r for r in findings.records.values() if r.get("recipe", {}).get("row") in paper.ROWS]
+    records = [
+        r for r in findings.records.values() if r.get("recipe", {}).get("row") in printed.ROWS
+    ]
     if not records:
         return NOT_RUN
-    late = [_gain_after(r) for r in records if r["metrics"]["epoch"] > paper.WITHIN_EPOCHS]
+    late = [_gain_after(r) for r in records if r["metrics"]["epoch"] > printed.WITHIN_EPOCHS]
     if not late:
         return f"in all {len(records)} runs"
     early = len(records) - len(late)
@@ -204,7 +206,7 @@ def _within(findings: Findings) -> str:
 
 
 def _gain_after(record: Record) -> float:
-    early = [mrr for epoch, mrr in _curve(record).items() if epoch <= paper.WITHIN_EPOCHS]
+    early = [mrr for epoch, mrr in _curve(record).items() if epoch <= printed.WITHIN_EPOCHS]
     return float(record["metrics"]["mrr"]) - max(early)
 
 

@@ -19,14 +19,15 @@ from typing import Any
 from trifact.errors import ConfigError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
+from trifact.paper import archive
+from trifact.paper.archive import Record
+from trifact.paper.recipes import Recipe
 from trifact.progress import Progress, silent
-from trifact.run import archive, checkpoint, training
-from trifact.run.archive import Record
+from trifact.run import checkpoint, training
 from trifact.run.evaluation import evaluate, is_current
 from trifact.run.folder import CHECKPOINTS, CONFIG, locked, read_config
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
-from trifact.run.recipes import Recipe
 from trifact.run.run import Run
 from trifact.run.training import MAY_CHANGE, Interrupted, OnEpoch
 

@@ -15,7 +15,7 @@ from trifact.config import Config, option
 from trifact.errors import ConfigError, InputError
 from trifact.run.options import TrainConfig
 
-FOLDER = Path(__file__).parents[1] / "recipes"
+FOLDER = Path(__file__).with_name("recipes")
 PARTS = ("dataset", "row", "size", "train", "choose")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trifact.errors import RunError
-from trifact.run import archive
-from trifact.run.archive import FORMAT, Record
+from trifact.paper import archive
+from trifact.paper.archive import FORMAT, Record
+from trifact.paper.reproduction import Workshop
 from trifact.run.comparison import Contestant, compare
 from trifact.run.evaluation import read_evaluation
 from trifact.run.folder import CONFIG
-from trifact.run.reproduction import Workshop
 from trifact.run.run import Run
 
 

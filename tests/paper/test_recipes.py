@@ -9,11 +9,11 @@ from scripts import make_recipes
 
 from trifact.cli.reproduce import PARTS
 from trifact.errors import ConfigError, InputError
-from trifact.run import paper
-from trifact.run.contests import CONTESTS
+from trifact.paper import printed
+from trifact.paper.contests import CONTESTS
+from trifact.paper.plan import FOUR, ORDER, TARGETS, Wish
+from trifact.paper.recipes import FOLDER, Choice, Recipe, read_recipe, read_recipes
 from trifact.run.options import TrainConfig
-from trifact.run.plan import FOUR, ORDER, TARGETS, Wish
-from trifact.run.recipes import FOLDER, Choice, Recipe, read_recipe, read_recipes
 from trifact.tensor.models import MODELS
 
 LIBRARY = read_recipes()
@@ -22,8 +22,8 @@ TRAIN = TrainConfig(rank=4, batch=10, reg=0.1, epochs=4, validate_every=1)
 
 def test_there_is_a_recipe_for_every_row_and_graph_of_table_2_at_both_sizes() -> None:
     for size in ("small", "paper"):
-        for row in paper.ROWS:
-            for dataset in paper.DATASETS:
+        for row in printed.ROWS:
+            for dataset in printed.DATASETS:
                 assert f"{dataset}-{row}-{size}" in LIBRARY
     assert {name for name in LIBRARY if name.endswith("-large")} == {
         "FB15K-237-complex-n3-reciprocal-large",
@@ -41,7 +41,7 @@ def test_what_the_script_means_is_what_is_read() -> None:
     assert {recipe.name: recipe for recipe in make_recipes.recipes()} == LIBRARY
 
 
-@pytest.mark.parametrize("name", [f"{d}-{r}" for d in paper.DATASETS for r in paper.ROWS])
+@pytest.mark.parametrize("name", [f"{d}-{r}" for d in printed.DATASETS for r in printed.ROWS])
 def test_a_row_is_trained_as_it_is_called(name: str) -> None:
     small, large = LIBRARY[f"{name}-small"], LIBRARY[f"{name}-paper"]
     for recipe in (small, large):
@@ -78,7 +78,7 @@ def test_lambda_is_three_times_that_of_the_authors_code() -> None:
     assert min(fb15k.values) <= 3 * 7.5e-4 * 2 <= 3 * 0.01 <= max(fb15k.values)
 
 
-@pytest.mark.parametrize("dataset", paper.DATASETS)
+@pytest.mark.parametrize("dataset", printed.DATASETS)
 @pytest.mark.parametrize("model", ["cp", "complex"])
 def test_in_the_standard_setting_lambda_is_doubled(dataset: str, model: str) -> None:
     values = {
@@ -120,7 +120,7 @@ def test_the_order_of_work_is_that_of_what_tells_most() -> None:
     names = [recipe.name for recipe in Wish("table2").recipes(LIBRARY)]
     assert names[:4] == [f"{dataset}-complex-n3-reciprocal-small" for dataset in FOUR]
     assert {name.startswith("YAGO3-10") for name in names[:28]} == {False}
-    assert set(ORDER) == set(paper.ROWS)
+    assert set(ORDER) == set(printed.ROWS)
     both = [recipe.size for recipe in Wish("table2", sizes=("small", "large")).recipes(LIBRARY)]
     assert both == ["small"] * 35 + ["large"] * 2
 

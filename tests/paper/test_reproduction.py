@@ -19,19 +19,20 @@ import torch
 import trifact
 from trifact.errors import DownloadError, RunError, TrainingError
 from trifact.graph import loading
-from trifact.run import archive, reproduction, session, studies, training
-from trifact.run.contests import keep_contest
+from trifact.paper import archive, reproduction, session, studies
+from trifact.paper.claims import claims, wilcoxon
+from trifact.paper.contests import keep_contest
+from trifact.paper.pace import seconds_a_step
+from trifact.paper.plan import Wish
+from trifact.paper.recipes import Choice, Recipe
+from trifact.paper.reproduction import Workshop, reproduce
+from trifact.paper.session import Session
+from trifact.paper.symmetry import Tree, must_fail
+from trifact.paper.tables import Findings, appendix, runs, table1, table2, table3
+from trifact.run import training
 from trifact.run.evaluation import evaluate
 from trifact.run.options import TrainConfig
-from trifact.run.pace import seconds_a_step
-from trifact.run.paperclaims import claims, wilcoxon
-from trifact.run.papertables import Findings, appendix, runs, table1, table2, table3
-from trifact.run.plan import Wish
-from trifact.run.recipes import Choice, Recipe
-from trifact.run.reproduction import Workshop, reproduce
 from trifact.run.run import Run
-from trifact.run.session import Session
-from trifact.run.symmetry import Tree, must_fail
 from trifact.tensor.descent import Objective
 
 TRAIN = TrainConfig(
