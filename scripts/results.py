@@ -31,8 +31,8 @@ yet, *no data* where the graph could not be had, and a dash where there is nothi
 
 *small* has 400 reals for each entity (ComplEx rank 200, CP and DistMult rank 400), *large* 2000, \
 *paper* the paper's own ranks (ComplEx 2000, the others 4000; on YAGO3-10 1000). Coefficients are \
-chosen by validation; test facts are ranked once, when nothing is left to decide. What did not go as \
-it should is in [the log](log.md).
+chosen by validation; test facts are ranked once, when nothing is left to decide. What did not go \
+as it should is in [the log](log.md).
 """
 
 
