@@ -165,6 +165,9 @@ def test_one_that_diverges_goes_no_further(graph: Graph, tmp_path: Path) -> None
     assert not wild.mrrs
     with pytest.raises(TrainingError, match="diverged"):
         ladder(graph, tmp_path / "rule", RULE.replace(lr=1e30)).run()
+    rule = Candidate(0, {"lr": 1e30})
+    assert not tuning._train(rule, 3)
+    assert rule.mrrs == {3: 0.0}  # others are better than that
 
 
 def test_ctrl_c_tells_the_best_so_far(graph: Graph, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def match(graph: Graph, other: Graph, facts: Ints) -> Matched:
     predicates = _ids(other.predicates, graph.predicates)
     columns = entities[facts[:, 0]], predicates[facts[:, 1]], entities[facts[:, 2]]
     mapped = np.stack(columns, axis=1)
-    known: NDArray[np.bool_] = (mapped >= 0).all(axis=1)
+    known = np.all(mapped >= 0, axis=1)
     used, asked = np.unique(facts[:, [0, 2]]), np.unique(facts[:, 1])
     counts = {
         "facts": int((~known).sum()),

@@ -196,12 +196,14 @@ def begin(
     config = config.replace(name=name, sampler=sampler)
     _points(space, config)  # refuses a grid over a range before anything is written
     new_folder(path)
+    made = None
     try:
         with locked(path):
-            return _set_up(path, graph, space, config, database)
-    except TrifactError:
-        rmtree(path)
-        raise
+            made = _set_up(path, graph, space, config, database)
+    finally:
+        if made is None:  # nothing half-made stays
+            rmtree(path)
+    return made
 
 
 def _set_up(

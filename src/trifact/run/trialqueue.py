@@ -49,7 +49,7 @@ class TrialQueue:
             self._study = optuna.create_study(
                 study_name=name, storage=self._storage, direction="maximize", load_if_exists=True
             )
-        self._id = self._storage.get_study_id_from_name(name)
+            self._id = self._storage.get_study_id_from_name(name)
         self._distributions, self._seed = dict[str, BaseDistribution](), 0
         self._taken = dict[int, optuna.Trial]()
         self._beats, self._last_beat = 0, time.monotonic()

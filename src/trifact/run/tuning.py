@@ -270,6 +270,8 @@ class Tuning:
         except training.Interrupted:
             raise
         except TrainingError:
+            if candidate.number == RULE:
+                candidate.mrrs[epochs] = 0.0  # so that others can be compared with it
             return False
         candidate.epochs = run.history[-1].epoch
         candidate.seconds += self.watch.clock() - start
@@ -284,22 +286,18 @@ class Tuning:
     def _trained(self, candidate: Candidate, epochs: int) -> Run:
         every = min(self.rule.validate_every, epochs)
         changes = {"epochs": epochs, "validate_every": every, "patience": epochs}
+        path = self._path(candidate)
+
+        def show(what: str, done: int, total: int) -> None:
+            self.watch.progress(f"tuning, trial {candidate.number}: {what}", done, total)
+
         if candidate.epochs:
-            path = self._path(candidate)
-            return training.resume(path, on_epoch=self._late, progress=self._show, **changes)
-        return training.train(
-            self.graph,
-            self.rule.replace(**candidate.settings, **changes),
-            out=self._path(candidate),
-            on_epoch=self._late,
-            progress=self._show,
-        )
+            return training.resume(path, on_epoch=self._late, progress=show, **changes)
+        config = self.rule.replace(**candidate.settings, **changes)
+        return training.train(self.graph, config, out=path, on_epoch=self._late, progress=show)
 
     def _late(self, epoch: Epoch) -> str:
         return TIME_IS_UP if self.watch.clock() > self._began + self.seconds else ""
-
-    def _show(self, what: str, done: int, total: int) -> None:
-        self.watch.progress(f"tuning, trial {len(self.candidates)}: {what}", done, total)
 
     def _size(self, candidate: Candidate) -> float:
         """How many times as long an epoch takes as by the rule, at least."""
