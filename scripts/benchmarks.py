@@ -33,6 +33,7 @@ COMMANDS = {
     "step-WN18RR-500": "step.py --graph WN18RR --rank 500",
     "evaluation-FB15K-237-500": "evaluation.py --graph FB15K-237 --rank 500",
     "evaluation-DEBIAN12-500": "evaluation.py --graph DEBIAN12 --rank 500 --budget-mb 512",
+    "answering-FB15K-237-500": "answering.py --graph FB15K-237 --rank 500",
 }
 PHASES = {
     "logits": "Q Cᵀ: logits",
@@ -202,6 +203,24 @@ def _evaluation(rows: list[dict[str, Any]]) -> list[str]:
     return [*lines, "", _where(rows)]
 
 
+def _answering(rows: list[dict[str, Any]]) -> list[str]:
+    head = ("graph", "rank", "first answer", "by command", "further answer")
+    results = [row["result"] for row in rows]
+    cells = [
+        (r["graph"], r["rank"], f"**{r['ratio_to_torch']}**", r["command_ratio_to_torch"],
+         r["ratio_to_products"])
+        for r in results
+    ]  # fmt: skip
+    return [
+        "## Answers\n",
+        "From the start of a process to its first answer, as times a bare `import torch`; a "
+        "further answer, as times the matrix products that it needs.\n",
+        *_table(head, cells),
+        "",
+        _where(rows),
+    ]
+
+
 def _reading(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
         "## Reading\n",
@@ -227,7 +246,13 @@ def _where(rows: list[dict[str, Any]]) -> str:
     return f"Measured on: {'; '.join(sorted(found))}.\n"
 
 
-SECTIONS = {"training": _training, "step": _step, "evaluation": _evaluation, "reading": _reading}
+SECTIONS = {
+    "training": _training,
+    "step": _step,
+    "evaluation": _evaluation,
+    "answering": _answering,
+    "reading": _reading,
+}
 
 
 def main() -> None:
