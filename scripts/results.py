@@ -15,6 +15,8 @@ from scripts.result_figures import Picture, hash_in, pictures
 from trifact.durable import write_text
 from trifact.paper import archive, claims, printed, tables
 from trifact.paper.archive import Record
+from trifact.paper.beyond import beyond
+from trifact.paper.plan import TARGETS
 from trifact.paper.recipes import read_recipes
 from trifact.paper.tables import Findings, Sheet
 
@@ -46,6 +48,7 @@ def page(records: dict[str, Record]) -> str:
     parts += [_claims(findings)]
     parts += [_markdown(claims.batches(findings, ["FB15K-237"]))]
     parts += [_figure(drawn.get("results-batch.png"))]
+    parts += [_markdown(beyond(findings, *_beyond(records)))]
     parts += [_markdown(tables.symmetry(findings, printed.DATASETS))]
     parts += [_markdown(tables.appendix(findings))]
     parts += [_markdown(tables.table1(findings, printed.DATASETS))]
@@ -62,6 +65,11 @@ def _sizes(records: dict[str, Record]) -> list[str]:
 
 def _table2(findings: Findings) -> Sheet:
     return tables.table2(findings, printed.DATASETS, _sizes(dict(findings.records)))
+
+
+def _beyond(records: dict[str, Record]) -> tuple[tuple[str, ...], list[str]]:
+    sizes = [size for size in _sizes(records) if size != "paper"]
+    return TARGETS["beyond"].datasets, sizes
 
 
 def _table3(findings: Findings) -> list[Sheet]:

@@ -20,6 +20,7 @@ import trifact
 from trifact.errors import DownloadError, RunError, TrainingError
 from trifact.graph import loading
 from trifact.paper import archive, reproduction, session, studies
+from trifact.paper.beyond import beyond
 from trifact.paper.claims import claims, wilcoxon
 from trifact.paper.contests import keep_contest
 from trifact.paper.pace import seconds_a_step
@@ -408,7 +409,33 @@ def test_a_contest_is_that_of_the_runs_and_is_made_once(
     assert [row[1] for row in sheet.rows] == ["ranks, queries", "MRR, facts"]
     (shop.results / "contest-n3-over-fro-Toy-small.json").unlink()
     with pytest.raises(RunError, match="the ranks of this run are needed and it is gone"):
-        keep_contest("contest-x", before, after, shop=shop)
+        keep_contest("contest-x", [(before, after)], shop=shop)
+
+
+def test_what_came_later_is_compared_seed_by_seed_and_over_all(shop: Workshop) -> None:
+    recipes = library("complex-n3-reciprocal", "complex-dura-reciprocal")
+    second = replace(RECIPE, row="complex-n3-reciprocal-relations", train=TRAIN.replace(reg=0.1))
+    second = replace(second, choice=Choice(setting="relations", values=(0.1, 1.0), epochs=2))
+    recipes[second.name] = second
+    Session(recipes, shop).fulfil(Wish("beyond", datasets=("Toy",), seeds=2))
+    kept = archive.read_all(shop.results)
+    for contest, row in (("relations", second.row), ("dura", "complex-dura-reciprocal")):
+        found = kept[f"contest-{contest}-Toy-small"]["pooled"]
+        gains = [
+            kept[f"Toy-{row}-small{seed}"]["metrics"]["test"]["mrr"]
+            - kept[f"Toy-complex-n3-reciprocal-small{seed}"]["metrics"]["test"]["mrr"]
+            for seed in ("", "-seed1")
+        ]
+        assert found["pairs"] == 2
+        assert found["differences"] == pytest.approx(gains)
+        assert found["difference"] == pytest.approx(sum(gains) / 2)
+        low, high = found["interval"]
+        assert low <= found["difference"] <= high
+        assert found["mrr_by_fact"]["pairs"] == 12
+    assert kept[second.name]["config"]["relations"] in (0.1, 1.0)
+    sheet = beyond(Findings(kept, recipes), ["Toy", "Other"], ["small"])
+    assert [len(row) for row in sheet.rows] == [1, 2, 5, 5, 1, 2, 2, 2]
+    assert sheet.rows[-1][-1] == "-"
 
 
 def test_the_nuclear_2_norm_is_also_timed(shop: Workshop) -> None:

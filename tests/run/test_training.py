@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -120,6 +121,29 @@ def test_a_run_that_is_not_validated_has_its_last_factors_as_best(
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a cuda device here")
+def test_what_goes_by_facts_is_trained_stopped_and_gone_on_with(
+    graph: Graph, tmp_path: Path
+) -> None:
+    config = QUICK.replace(regularizer="dura", relations=0.5)
+    once = training.train(graph, config, out=tmp_path / "once")
+    first = training.train(graph, config.replace(epochs=2), out=tmp_path / "twice")
+    assert same(once, training.resume(first.path, epochs=4))
+    plain = training.train(graph, QUICK, out=tmp_path / "plain")
+    assert once.history[0].loss > plain.history[0].loss  # there is one loss more
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"reg_predicates": 0.1}, "DURA has one lambda, reg; leave reg_predicates out"),
+        ({"weighting": "none"}, "DURA goes by facts; weighting none is for n3, fro and nuc2"),
+    ],
+)
+def test_dura_refuses_what_is_not_for_it(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        TrainConfig(regularizer="dura", **settings)
+
+
 def test_a_device_that_is_not_there_is_refused(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no cuda device"):
         training.train(graph, QUICK.replace(device="cuda"), out=tmp_path / "run")

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from trifact.tensor.batches import Batch
 from trifact.tensor.descent import Objective
+from trifact.tensor.dura import Dura
 from trifact.tensor.models import MODELS, Model
 
 
@@ -25,8 +26,12 @@ def score_tensor(model: Model, tables: dict[str, Tensor]) -> Tensor:
 
 
 def omega_of_fact(objective: Objective, tables: dict[str, Tensor], fact: list[int]) -> Tensor:
-    """lambda/3 (|a_i|^p + |b_j|^p + |c_k|^p), each summed over the rank."""
+    """lambda/3 (|a_i|^p + |b_j|^p + |c_k|^p), each summed over the rank; or DURA's four squares."""
     model, regularizer = objective.model, objective.regularizer
+    if isinstance(regularizer, Dura):
+        rows = zip(model.roles.values(), fact, strict=True)
+        a, b, c = (native(model, tables[name][row]).abs() for name, row in rows)
+        return regularizer.coefficient * (a**2 + (a * b) ** 2 + c**2 + (c * b) ** 2).sum()
     total = torch.zeros((), dtype=torch.float64)
     for role, row in zip(model.roles, fact, strict=True):
         u = native(model, tables[model.roles[role]][row])
@@ -39,6 +44,7 @@ def plain_objective(
 ) -> tuple[Tensor, Tensor]:
     """Loss and penalty of a batch with one row of logits per answer, for autograd."""
     x, height = score_tensor(objective.model, tables), objective.model.predicates
+    share = 1.0 if objective.reciprocal else 0.5
     loss = penalty = torch.zeros((), dtype=torch.float64)
     for a, (row, answer) in enumerate(zip(batch.rows, batch.answers, strict=True)):
         entity, predicate = int(batch.entities[row]), int(batch.predicates[row])
@@ -49,9 +55,10 @@ def plain_objective(
             fiber = x[:, predicate - height, entity]
             fact = [int(answer), predicate - height, entity]
         loss = loss + weight * (torch.logsumexp(fiber, 0) - fiber[answer])
+        second = torch.logsumexp(x[fact[0], :, fact[2]], 0) - x[tuple(fact)]
+        loss = loss + weight * share * objective.relations * second
         penalty = penalty + weight * omega_of_fact(objective, tables, fact)
     examples = objective.answers if objective.reciprocal else objective.answers / 2
-    share = 1.0 if objective.reciprocal else 0.5
     return loss / examples, penalty * share / examples
 
 

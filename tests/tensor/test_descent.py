@@ -11,6 +11,7 @@ from torch import Tensor
 from trifact.tensor import workspace
 from trifact.tensor.batches import Batch
 from trifact.tensor.descent import Objective
+from trifact.tensor.dura import Dura
 from trifact.tensor.gradients import Gradient, Rows
 from trifact.tensor.models import MODELS, Model
 from trifact.tensor.optimizers import optimizer
@@ -26,13 +27,15 @@ def whole(gradient: Gradient, table: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("penalty", ["n3", "fro", "none"])
+@pytest.mark.parametrize("relations", [0.0, 0.7])
+@pytest.mark.parametrize("penalty", ["n3", "fro", "dura", "none"])
 @pytest.mark.parametrize("reciprocal", SETTINGS)
 @pytest.mark.parametrize("name", MODELS)
 def test_gradients_are_those_of_the_ungrouped_objective(
     name: str,
     reciprocal: bool,
     penalty: str,
+    relations: float,
     weighted: bool,
     double_model: Callable[..., Model],
     batch_of: Callable[..., Batch],
@@ -43,9 +46,9 @@ def test_gradients_are_those_of_the_ungrouped_objective(
     three_rows = 3 * model.table("object").shape[1]
     monkeypatch.setattr(workspace, "BLOCK", three_rows)
     batch = batch_of(entities=23, predicates=10, weighted=weighted)
-    omega = regularizer(penalty, entity=0.3, predicate=0.2)
+    omega = Dura(0.3) if penalty == "dura" else regularizer(penalty, entity=0.3, predicate=0.2)
     work = Workspace(budget=4 * 24 * 8)  # blocks of four queries
-    objective = Objective(model, omega, 7.0, reciprocal=reciprocal, work=work)
+    objective = Objective(model, omega, 7.0, reciprocal=reciprocal, relations=relations, work=work)
     leaves = {key: table.clone().requires_grad_() for key, table in model.tables.items()}
     loss, cost = plain(objective, batch, leaves)
     expected = torch.autograd.grad(loss + cost, list(leaves.values()))

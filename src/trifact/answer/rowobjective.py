@@ -6,18 +6,19 @@ With the row left out of its own candidates, what depends on it in the training 
 
     f(u) = sum_q n_q log sum_k exp(query(u, b_q) . C_k) - its answers' scores      (Asking)
          + sum_c m_c log(1 + exp(Q_c . u - logZ_c)) - its scores where it answers  (Standing)
-         + the regularizer                                                         (rownorm.py)
+         + the regularizer                                           (rownorm.py, rowdura.py)
 
 summed over examples instead of their mean. n_q of the row's examples ask with predicate q; m_c
-examples ask query c, whoever answers, and logZ_c is over all others. Scores are linear in u, so f
-is convex. Facts have weights (F,): one whose weight is zero was never there.
+examples ask query c, whoever answers, and logZ_c is over all others. Where training has the loss
+of predicates too, the row asks for these as well, together with the other end of the fact. Scores
+are linear in u, so f is convex. Facts have weights (F,): one whose weight is zero was never there.
 
 Points, gradients and weights are float64; products with tables are made in the tables' type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol, Self
@@ -27,8 +28,7 @@ from torch import Tensor
 
 from trifact.answer.newton import Local, Minimum, minimize
 from trifact.errors import RunError
-from trifact.tensor.models import Model
-from trifact.tensor.trilinear import Towards
+from trifact.tensor.trilinear import Field, Role
 
 NONE = torch.empty(0, dtype=torch.float64)  # the weights of no fact
 
@@ -99,27 +99,45 @@ class Examples(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """The queries of some predicates: which they are, their shares (b, N) and their logZ (b,)."""
+    """The queries with some partners: which they are, their shares (b, N) and their logZ (b,)."""
 
     which: slice
     shares: Tensor
     log_z: Tensor
 
 
+class Way(NamedTuple):
+    """How a row makes a query with a partner, which is linear in the row; and its adjoint."""
+
+    query: Callable[[Tensor, Tensor], Tensor]
+    back: Callable[[Tensor, Tensor], Tensor]
+
+
+def way(field: Field, role: Role, towards: Role) -> Way:
+    """The way of a row in a role; its partner has the role that is left."""
+    if towards == "object":
+        return Way(field.times, field.times_conjugate)
+    if role == "object":
+        return Way(field.times_conjugate, field.times)
+    return Way(lambda u, c: field.times_conjugate(c, u), lambda g, c: field.times_conjugate(c, g))
+
+
 @dataclass(frozen=True)
 class Asking:
-    """The examples in one direction whose query has the row: one query for each predicate.
+    """The examples in one direction whose query has the row: one query for each partner.
 
     `own` is the row's place among the candidates, where it is not counted; None if it has none.
-    Shares of about `budget` bytes are held at a time, those of two points within a step.
+    An example counts `times`. Shares of about `budget` bytes are held at a time, those of two
+    points within a step.
     """
 
-    model: Model
-    towards: Towards
+    way: Way
+    candidates: Tensor  # (N, D)
     own: int | None
-    predicates: Tensor  # (k, D)
+    partners: Tensor  # (k, D)
     examples: Examples
     pulls: Tensor  # (n, D): the score of each example's answer is its product with u
+    times: float = 1.0
     weights: Tensor = NONE  # (F,)
     budget: int = 16 * 2**20
 
@@ -127,7 +145,7 @@ class Asking:
         return replace(self, weights=weights)
 
     def at(self, u: Tensor) -> Local:
-        kept = list(self._blocks(u)) if self._at_once >= len(self.predicates) else None
+        kept = list(self._blocks(u)) if self._at_once >= len(self.partners) else None
         log_z, means = self._logz_and_means(kept or self._blocks(u))
         value = float(self._counts @ log_z - self._pull @ u)
         gradient = self._counts @ means - self._pull
@@ -140,7 +158,7 @@ class Asking:
 
     def by_fact(self, u: Tensor) -> Tensor:
         _, means = self._logz_and_means(self._blocks(u))
-        due = means[self.examples.rows] - self.pulls.double()
+        due = (means[self.examples.rows] - self.pulls.double()).mul_(self.times)
         return due.new_zeros(len(self.weights), len(u)).index_add_(0, self.examples.facts, due)
 
     def log_probabilities(self, u: Tensor) -> tuple[Tensor, Tensor]:
@@ -151,52 +169,46 @@ class Asking:
 
     def _logz_and_means(self, blocks: Iterable[_Block]) -> tuple[Tensor, Tensor]:
         """logZ of the queries and their gradients, back at the row: (k,), (k, D)."""
-        table, log_z, means = self.model.table(self.towards), list[Tensor](), list[Tensor]()
+        log_z, means = list[Tensor](), list[Tensor]()
         for which, shares, own_log_z in blocks:
             log_z.append(own_log_z.double())
-            means.append(self._back(shares @ table, which))
+            means.append(self._back(shares @ self.candidates, which))
         return torch.cat(log_z), torch.cat(means)
 
     def _bent(self, v: Tensor, block: _Block) -> Tensor:
         """J^T C^T (diag(s) - s s^T) C J v of each query, s its shares, J from row to query."""
-        table = self.model.table(self.towards)
-        moved = self._queries(v, block.which) @ table.T  # (b, N)
+        moved = self._queries(v, block.which) @ self.candidates.T  # (b, N)
         moved -= torch.linalg.vecdot(block.shares, moved).unsqueeze(1)
-        return self._back(moved.mul_(block.shares) @ table, block.which)
+        return self._back(moved.mul_(block.shares) @ self.candidates, block.which)
 
     def _blocks(self, u: Tensor) -> Iterator[_Block]:
-        table = self.model.table(self.towards)
-        for start in range(0, len(self.predicates), self._at_once):
+        for start in range(0, len(self.partners), self._at_once):
             which = slice(start, start + self._at_once)
-            logits = self._queries(u, which) @ table.T  # (b, N)
+            logits = self._queries(u, which) @ self.candidates.T  # (b, N)
             if self.own is not None:
                 logits[:, self.own] = -torch.inf
             log_z = logits.logsumexp(1)
             yield _Block(which, logits.sub_(log_z.unsqueeze(1)).exp_(), log_z)
 
     def _queries(self, u: Tensor, which: slice) -> Tensor:
-        predicates = self.predicates[which]
-        row = u.to(predicates.dtype).expand_as(predicates)
-        return self.model.query(row, predicates, towards=self.towards)
+        partners = self.partners[which]
+        return self.way.query(u.to(partners.dtype).expand_as(partners), partners)
 
     def _back(self, d_queries: Tensor, which: slice) -> Tensor:
         """Gradients of queries (b, D), of the row: (b, D)."""
-        predicates = self.predicates[which]
-        back, _ = self.model.adjoint(d_queries, d_queries, predicates, towards=self.towards)
-        return back.double()
+        return self.way.back(d_queries, self.partners[which]).double()
 
     @property
     def _at_once(self) -> int:
-        table = self.model.table(self.towards)
-        return max(1, self.budget // (len(table) * table.itemsize))
+        return max(1, self.budget // (len(self.candidates) * self.candidates.itemsize))
 
     @cached_property
     def _counts(self) -> Tensor:
-        return self.examples.counts(self.weights, len(self.predicates))
+        return self.times * self.examples.counts(self.weights, len(self.partners))
 
     @cached_property
     def _pull(self) -> Tensor:
-        return self.weights[self.examples.facts] @ self.pulls.double()
+        return self.times * (self.weights[self.examples.facts] @ self.pulls.double())
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trifact.answer.rivalry import Rivalry
+from trifact.answer.rowdura import DuraNorm
 from trifact.answer.rownorm import Norms
-from trifact.answer.rowobjective import Asking, Examples, RowObjective, Standing, Term
+from trifact.answer.rowobjective import Asking, Examples, RowObjective, Standing, Term, way
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, reciprocal
 from trifact.run.options import TrainConfig
 from trifact.tensor.models import Model
-from trifact.tensor.trilinear import Towards
+from trifact.tensor.trilinear import Role, Towards
 
 NEGATIVES = 10_000
 
@@ -51,6 +52,17 @@ class Meetings(NamedTuple):
     def where(self, mask: NDArray[np.bool_]) -> Meetings:
         """Some of them."""
         return Meetings(self.towards, *(column[mask] for column in self[1:]))
+
+
+class Asked(NamedTuple):
+    """Examples whose query is made of the row in a role and of a partner in another."""
+
+    role: Role
+    partner: Role
+    towards: Role
+    partners: Ints  # (n,), ids, of predicates reciprocal ones
+    answers: Ints  # (n,)
+    facts: Ints  # (n,): the number of the fact that each is of
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,8 @@ class Rows:
         for table in self.tables:
             terms, reached = self._terms(table, facts, entity)
             if bool(reached.any()):
-                terms.append(self._norms.of(table, facts, own))
+                terms += self._relating(table, facts, own)
+                terms.append(self._norm(table, facts, own))
                 objective = RowObjective(tuple(terms), weights, reached, width)
                 found[table] = objective.weighted(weights)
         return found
@@ -98,12 +111,51 @@ class Rows:
 
     def asking(self, met: Meetings, entity: int | None) -> Asking:
         """The examples of an entity as the ones where it asks."""
-        model, (distinct, rows) = self.model, np.unique(met.predicates, return_inverse=True)
-        predicates = model.table("predicate")[torch.from_numpy(distinct % model.predicates)]
-        examples = Examples(*map(torch.from_numpy, (rows, met.facts)))
-        answers = model.table(met.towards)[torch.from_numpy(met.answers)]
-        pulls, _ = model.adjoint(answers, answers, predicates[rows], towards=met.towards)
-        return Asking(model, met.towards, entity, predicates, examples, pulls, budget=self.budget)
+        role: Role = "subject" if met.towards == "object" else "object"
+        asked = Asked(role, "predicate", met.towards, met.predicates, met.answers, met.facts)
+        return self._asking(asked, own=entity)
+
+    def _asking(self, asked: Asked, *, own: int | None, times: float = 1.0) -> Asking:
+        model, (distinct, rows) = self.model, np.unique(asked.partners, return_inverse=True)
+        there, answers = model.table(asked.partner), model.table(asked.towards)
+        partners = there[torch.from_numpy(distinct % len(there))]
+        made = way(model.field, asked.role, asked.towards)
+        pulls = made.back(answers[torch.from_numpy(asked.answers)], partners[rows])
+        examples = Examples(*map(torch.from_numpy, (rows, asked.facts)))
+        return Asking(
+            made, answers, own, partners, examples, pulls, times=times, budget=self.budget
+        )
+
+    def _relating(self, table: str, facts: Ints, own: int) -> Iterator[Asking]:
+        """Where the row of a table asks for predicates."""
+        if not self.config.relations:
+            return
+        for role, met in self._sides(table, facts, own):
+            partner: Role = "object" if role == "subject" else "subject"
+            partners = met.answers if role == "subject" else met.entities
+            asked = Asked(role, partner, "predicate", partners, met.predicates, met.facts)
+            yield self._asking(asked, own=None, times=self.config.relations)
+
+    def _norm(self, table: str, facts: Ints, own: int) -> Term:
+        """The regularizer of the row of a table."""
+        if self.config.regularizer != "dura":
+            return self._norms.of(table, facts, own)
+        assert self.config.reg is not None
+        model = self.model
+        reach = torch.zeros(len(facts), model.rank, dtype=torch.float64)
+        for _, met in self._sides(table, facts, own):
+            predicates = model.table("predicate")[torch.from_numpy(met.predicates)].double()
+            squares = model.field.modulus(predicates).square_()
+            reach.index_add_(0, torch.from_numpy(met.facts), squares.add_(1))
+        return DuraNorm(model.field, self.config.reg, reach)
+
+    def _sides(self, table: str, facts: Ints, own: int) -> Iterator[tuple[Role, Meetings]]:
+        """Every example of the objective once, by the role that the row of a table has in it."""
+        met = next(self._meetings(facts))
+        sides: tuple[tuple[Role, Ints], ...] = (("subject", met.entities), ("object", met.answers))
+        for role, ends in sides:
+            if self.model.roles[role] == table and (ends == own).any():
+                yield role, met.where(ends == own)
 
     def _terms(self, table: str, facts: Ints, entity: int | None) -> tuple[list[Term], Tensor]:
         """Where the row of a table asks and where it stands; and which facts (n,) reach it."""

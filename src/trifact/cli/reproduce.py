@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-PARTS = "table1 | table2 | table3 | figure-batch | wilcoxon | symmetry | appendix | claims"
+PARTS = "table1 | table2 | table3 | figure-batch | wilcoxon | symmetry | appendix | claims | beyond"
 
 
 def reproduce(
@@ -22,8 +22,9 @@ def reproduce(
         typer.Option(help="small (400 reals an entity) | large | paper, or several; or as it is."),
     ] = "",
     seeds: Annotated[
-        int, typer.Option(help="Train with seeds 0 up to this number.", min=1, max=99)
-    ] = 1,
+        int | None,
+        typer.Option(help="How many seeds, 0 and up; one, and three of beyond.", min=1, max=99),
+    ] = None,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs/paper"),
     results: Annotated[Path, typer.Option(help="Folder of the records.")] = Path("results/paper"),
     recipes: Annotated[
@@ -47,7 +48,7 @@ def reproduce(
         datasets=datasets,
         rows=rows,
         sizes=size,
-        seeds=seeds,
+        seeds=seeds or 0,
         runs=runs,
         results=results,
         recipes=recipes,

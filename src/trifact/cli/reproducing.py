@@ -12,6 +12,7 @@ from rich.console import Console
 from trifact.cli.screen import say, screen, table, watching
 from trifact.cli.training import show as show_epoch
 from trifact.paper import archive, claims, printed, tables
+from trifact.paper.beyond import beyond
 from trifact.paper.plan import Wish
 from trifact.paper.recipes import FOLDER, read_recipes
 from trifact.paper.reproduction import Workshop
@@ -87,6 +88,7 @@ def show(wish: Wish, findings: Findings) -> None:
         "wilcoxon": lambda: [claims.wilcoxon(findings, datasets, sizes)],
         "symmetry": lambda: [tables.symmetry(findings, datasets)],
         "appendix": lambda: [tables.appendix(findings)],
+        "beyond": lambda: [beyond(findings, datasets, sizes)],
     }
     for sheet in sheets[wish.what]():
         _print(sheet, out)

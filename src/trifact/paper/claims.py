@@ -159,7 +159,7 @@ def _where(findings: Findings, size: str) -> str:
 
 
 def _gains(before: dict[str, float], after: dict[str, float]) -> str:
-    gains = (f"{c} {_signed(after[c] - before[c])}" for c in printed.BY_CATEGORY if c in before)
+    gains = (f"{c} {signed(after[c] - before[c])}" for c in printed.BY_CATEGORY if c in before)
     return f"CP: {', '.join(gains)}"
 
 
@@ -168,7 +168,8 @@ def _categories(record: Record) -> dict[str, float]:
     return {name: table["mrr"] for name, table in found.items()}
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """A difference, with its sign."""
     return f"{'-' if value < 0 else '+'}{number(abs(value))}"
 
 
@@ -182,8 +183,8 @@ def _contest(findings: Findings, contest: str, size: str) -> str:
 
 def _gain(found: Record) -> str:
     row, test = found["overall"]["mrr"], found["wilcoxon"]["mrr_by_fact"]
-    low, high = (_signed(bound) for bound in row["interval"])
-    return f"MRR {_signed(row['difference'])} ({low} to {high}), p {test['p']:.1g}"
+    low, high = (signed(bound) for bound in row["interval"])
+    return f"MRR {signed(row['difference'])} ({low} to {high}), p {test['p']:.1g}"
 
 
 def _pace(findings: Findings, size: str) -> str:
@@ -220,7 +221,7 @@ def _apart(findings: Findings) -> str:
         small, large = (_curve(findings.records[name]) for name in names)
         gaps = [small[epoch] - large[epoch] for epoch in sorted(small.keys() & large.keys())]
         widest = max(gaps, key=abs)
-        found.append(f"{setting}: up to {_signed(widest)}, at the end {_signed(gaps[-1])}")
+        found.append(f"{setting}: up to {signed(widest)}, at the end {signed(gaps[-1])}")
     return f"MRR of 100 less 400 facts a step, {'; '.join(found)}"
 
 

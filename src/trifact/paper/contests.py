@@ -1,14 +1,17 @@
-"""Pairs of recipes that differ in one thing which the paper judges, on the same test queries."""
+"""Pairs of recipes that differ in one thing, on the same test queries: what the paper judges, and
+what came after it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from trifact.errors import RunError
 from trifact.paper import archive
 from trifact.paper.archive import FORMAT, Record
 from trifact.paper.reproduction import Workshop
-from trifact.run.comparison import Contestant, compare
+from trifact.run.comparison import Contestant, compare, pooled
 from trifact.run.evaluation import read_evaluation
 from trifact.run.folder import CONFIG
 from trifact.run.run import Run
@@ -29,7 +32,10 @@ CONTESTS = {
     "nuc2": Contest("FB15K-237", "cp-n3-reciprocal", "cp-nuc2-reciprocal"),
     "adam": Contest("FB15K-237", "complex-n3-reciprocal", "complex-n3-reciprocal-adam"),
     "unweighted": Contest("FB15K-237", "complex-n3-reciprocal", "complex-n3-reciprocal-unweighted"),
+    "relations": Contest("FB15K-237", "complex-n3-reciprocal", "complex-n3-reciprocal-relations"),
+    "dura": Contest("FB15K-237", "complex-n3-reciprocal", "complex-dura-reciprocal"),
 }
+Pair = tuple[Record, Record]
 
 
 def name_of(contest: str, size: str, dataset: str = "") -> str:
@@ -37,16 +43,21 @@ def name_of(contest: str, size: str, dataset: str = "") -> str:
     return f"contest-{contest}-{dataset or CONTESTS[contest].dataset}-{size}"
 
 
-def keep_contest(name: str, first: Record, second: Record, *, shop: Workshop) -> Record:
-    """The comparison of two records' runs; made once for the same factors."""
+def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
+    """The comparison of records' runs, a pair for each seed; made once for the same factors.
+
+    The first pair is compared in full, all of them `pooled`.
+    """
     path, kept = shop.results / f"{name}.json", archive.read(shop.results / f"{name}.json")
-    factors = [record["evaluation"]["run"]["factors_sha256"] for record in (first, second)]
+    factors = [record["evaluation"]["run"]["factors_sha256"] for pair in pairs for record in pair]
     if kept is not None and kept["factors"] == factors:
         return kept
-    found = compare(_contestant(first, shop), _contestant(second, shop))
+    contestants = [(_contestant(one, shop), _contestant(other, shop)) for one, other in pairs]
+    found = compare(*contestants[0])
     del found["by_predicate"]
     record = {"format": FORMAT, "name": name, "commit": archive.commit(), "factors": factors}
-    record |= {**found, "runs": [first["name"], second["name"]]}
+    record |= {**found, "runs": [record["name"] for pair in pairs for record in pair]}
+    record["pooled"] = pooled(contestants)
     archive.write(path, record)
     return record
 

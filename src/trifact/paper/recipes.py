@@ -17,13 +17,14 @@ from trifact.run.options import TrainConfig
 
 FOLDER = Path(__file__).with_name("recipes")
 PARTS = ("dataset", "row", "size", "train", "choose")
+CHOSEN = ("reg", "lr", "init_scale", "relations")
 
 
 @dataclass(frozen=True)
 class Choice(Config):
     """A setting that is chosen: each value is trained a little, and the best one to the end."""
 
-    setting: str = option("reg", "which setting", choices=("reg", "lr", "init_scale"))
+    setting: str = option("reg", "which setting", choices=CHOSEN)
     values: tuple[float, ...] = option((), "what to choose from")
     epochs: int = option(10, "epochs of training that each value gets", low=1)
 

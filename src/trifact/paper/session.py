@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trifact.errors import DownloadError
+from trifact.paper.archive import Record
 from trifact.paper.contests import CONTESTS, keep_contest, name_of
 from trifact.paper.plan import Target, Wish
 from trifact.paper.recipes import Recipe
@@ -28,7 +29,7 @@ class Session:
             if recipe.dataset in missing:
                 continue
             try:
-                self._with_seeds(recipe, wish.seeds)
+                self._with_seeds(recipe, target.seeds)
             except DownloadError as error:
                 missing.add(recipe.dataset)
                 self.shop.say(f"{recipe.dataset} is left out: {error}")
@@ -37,12 +38,11 @@ class Session:
                 self._contests(dataset, target)
         return missing
 
-    def _with_seeds(self, recipe: Recipe, seeds: int) -> None:
+    def _with_seeds(self, recipe: Recipe, seeds: int) -> list[Record]:
         """The recipe, then what it chose with other seeds."""
         record = reproduce(recipe, self.shop)
         chosen = recipe.settled(record["choice"]["chosen"]) if recipe.choice else recipe
-        for seed in range(1, seeds):
-            reproduce(chosen.sown(seed), self.shop)
+        return [record, *(reproduce(chosen.sown(seed), self.shop) for seed in range(1, seeds))]
 
     def _contests(self, dataset: str, target: Target) -> None:
         """All pairs of recipes, both of which are wished for."""
@@ -51,10 +51,11 @@ class Session:
             for size in target.sizes if set(rows) <= set(target.rows) else ():
                 pair = [self.library.get(f"{dataset}-{row}-{size}") for row in rows]
                 if None not in pair:
-                    self._contest(name_of(contest, size, dataset), *filter(None, pair))
+                    name = name_of(contest, size, dataset)
+                    self._contest(name, *filter(None, pair), seeds=target.seeds)
 
-    def _contest(self, name: str, first: Recipe, second: Recipe) -> None:
-        records = (reproduce(recipe, self.shop) for recipe in (first, second))
-        keep_contest(name, *records, shop=self.shop)
+    def _contest(self, name: str, first: Recipe, second: Recipe, *, seeds: int) -> None:
+        records = (self._with_seeds(recipe, seeds) for recipe in (first, second))
+        keep_contest(name, [*zip(*records, strict=True)], shop=self.shop)
         if second.train.regularizer == "nuc2":
             keep_pace(name.replace("contest", "pace"), first, second, shop=self.shop)

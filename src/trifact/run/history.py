@@ -16,7 +16,7 @@ class Epoch:
 
     epoch: int
     loss: float
-    """Mean log-loss of a fact, without the regularizer."""
+    """Mean log-loss of a fact, the second loss included, without the regularizer."""
     penalty: float
     rate: float
     seconds: float

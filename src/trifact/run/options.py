@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trifact.config import Config, option
+from trifact.errors import ConfigError
 
 if TYPE_CHECKING:  # the command line knows these settings without numpy
     from trifact.graph.graph import Graph
+
+NORMS = ("none", "n3", "fro", "nuc2", "dura")
 
 
 @dataclass(frozen=True)
@@ -20,10 +23,11 @@ class TrainConfig(Config):
     setting: str = option(
         "reciprocal", "how subjects are asked for", choices=("reciprocal", "standard")
     )
-    regularizer: str = option("n3", "which norm", choices=("none", "n3", "fro", "nuc2"))
+    regularizer: str = option("n3", "which norm", choices=NORMS)
     reg: float | None = option(None, "lambda, in Omega with its 1/3; by rule", low=0)
     reg_predicates: float | None = option(None, "lambda of predicates, if another", low=0)
     weighting: str = option("frequency", "weights of the norm", choices=("frequency", "none"))
+    relations: float = option(0.0, "weight of a second loss, that of predicates", low=0)
     optimizer: str = option("adagrad", "which optimizer", choices=("adagrad", "adam", "sgd"))
     lr: float = option(0.1, "learning rate", low=0)
     schedule: str = option("constant", "of the rate", choices=("constant", "plateau"))
@@ -38,6 +42,13 @@ class TrainConfig(Config):
     device: str = option("cpu", "where to compute", choices=("cpu", "cuda", "mps"))
     threads: int | None = option(None, "threads of the CPU; torch's own choice", low=1)
     budget_mb: int = option(256, "memory of a step beside its tables, in MB", low=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.regularizer == "dura" and self.reg_predicates is not None:
+            raise ConfigError("DURA has one lambda, reg; leave reg_predicates out")
+        if self.regularizer == "dura" and self.weighting == "none":
+            raise ConfigError("DURA goes by facts; weighting none is for n3, fro and nuc2")
 
 
 def resolved(config: TrainConfig, graph: Graph) -> TrainConfig:

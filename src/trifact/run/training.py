@@ -39,10 +39,11 @@ from trifact.run.validation import asked_of
 from trifact.run.warmstart import copy_factors
 from trifact.tensor.batches import Batch
 from trifact.tensor.descent import Objective
+from trifact.tensor.dura import Dura
 from trifact.tensor.models import MODELS, Model
 from trifact.tensor.optimizers import SCHEDULES, optimizer
 from trifact.tensor.ranking import ranks
-from trifact.tensor.regularizers import frequencies, regularizer
+from trifact.tensor.regularizers import Regularizer, frequencies, regularizer
 from trifact.tensor.workspace import Workspace
 
 OnEpoch = Callable[[Epoch], str | None]
@@ -306,19 +307,14 @@ class Training:
         config, model = self.config, self.model
         assert config.batch is not None
         assert config.reg is not None
-        norm = regularizer(
-            config.regularizer,
-            entity=config.reg,
-            predicate=config.reg_predicates,
-            weighting=config.weighting,  # type: ignore[arg-type]
-        )
         reciprocal = config.setting == "reciprocal"
         examples = self.graph.reciprocal("train") if reciprocal else self.graph.train
         return Objective(
             model,
-            norm,
+            _norm(config),
             answers=self.queries.expected_answers(config.batch, config.cap),
             reciprocal=reciprocal,
+            relations=config.relations,
             frequencies=frequencies(
                 torch.from_numpy(examples.copy()),
                 entities=model.entities,
@@ -340,6 +336,18 @@ class Training:
             here(batch.answers),
             weights=None if once else here(batch.multiplicities),
         )
+
+
+def _norm(config: TrainConfig) -> Regularizer | Dura:
+    assert config.reg is not None
+    if config.regularizer == "dura":
+        return Dura(config.reg)
+    return regularizer(
+        config.regularizer,
+        entity=config.reg,
+        predicate=config.reg_predicates,
+        weighting=config.weighting,  # type: ignore[arg-type]
+    )
 
 
 def _check_device(name: str) -> None:

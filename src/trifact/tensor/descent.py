@@ -3,8 +3,9 @@
 The objective is a mean. Reciprocal setting: over the 2|S| examples (a fact or its reciprocal),
 each with a loss and a regularizer term. Standard setting: over the |S| facts, two fiber losses
 and *one* regularizer term each; a fact is met once on either side, so each meeting counts half
-of the term. A step sums over the answers of a batch and is divided by the number of examples
-that a batch has on average, a constant: the actual number would weigh facts by their company.
+of the term, and of the second loss (relations.py) where there is one. A step sums over the answers
+of a batch and is divided by the number of examples that a batch has on average, a constant: the
+actual number would weigh facts by their company.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import torch
 from torch import Tensor
 
 from trifact.tensor.batches import Batch, Targets
+from trifact.tensor.dura import Dura
 from trifact.tensor.gradients import Found, Gradient
 from trifact.tensor.losses import log_loss
 from trifact.tensor.models import Model
 from trifact.tensor.optimizers import Optimizer
 from trifact.tensor.regularizers import Regularizer
+from trifact.tensor.relations import relation_loss
 from trifact.tensor.trilinear import Role, Towards
 from trifact.tensor.workspace import Workspace, rows_at_a_time
 
@@ -36,14 +39,16 @@ class Value(NamedTuple):
 class Objective:
     """What training makes smaller: the mean loss of the facts plus the regularizer.
 
-    `answers` is the expected number of answers of a batch, multiplicities counted; `frequencies`
-    are needed only by a regularizer over whole tables.
+    `answers` is the expected number of answers of a batch, multiplicities counted; `relations`
+    is the weight of the second loss; `frequencies` are needed only by a regularizer over whole
+    tables.
     """
 
     model: Model
-    regularizer: Regularizer
+    regularizer: Regularizer | Dura
     answers: float
     reciprocal: bool = True
+    relations: float = 0.0
     frequencies: dict[Role, Tensor] = field(default_factory=dict)
     work: Workspace = field(default_factory=Workspace)
 
@@ -61,12 +66,12 @@ class Objective:
         """
         found = Found(self.model.tables, self.work)
         parts = batch.parts(self.model.predicates)
-        losses = [self._part(part, found, towards=towards) for towards, part in parts]
-        penalty = self._penalty(found)
-        return Value(torch.stack(losses).sum(), penalty), found.joined()
+        values = [self._part(part, found, towards=towards) for towards, part in parts]
+        loss, penalty = (torch.stack(terms).sum() for terms in zip(*values, strict=True))
+        return Value(loss, penalty + self._penalty(found)), found.joined()
 
-    def _part(self, batch: Batch, found: Found, *, towards: Towards) -> Tensor:
-        """The loss of the queries of one direction."""
+    def _part(self, batch: Batch, found: Found, *, towards: Towards) -> Value:
+        """The queries of one direction: their losses, and the penalty if it goes by facts."""
         model, origin, target = self.model, self.model.source(towards), self.model.roles[towards]
         entity = model.tables[origin].index_select(0, batch.entities)  # (B, D)
         predicate = model.tables["predicate"].index_select(0, batch.predicates)  # (B, D)
@@ -81,36 +86,69 @@ class Objective:
         found.touch(origin, batch.entities, targets.mass)
         found.touch("predicate", batch.predicates, targets.mass)
         found.touch(target, targets.answers, targets.weights)
-        return result.value(targets)
+        return Value(
+            result.value(targets) + self._relation_loss(batch, targets, found, towards=towards),
+            self._facts_penalty(batch, targets, found, towards=towards),
+        )
+
+    def _relation_loss(
+        self, batch: Batch, targets: Targets, found: Found, *, towards: Towards
+    ) -> Tensor:
+        """The second loss of the facts of one direction."""
+        if not self.relations:
+            return targets.mass.new_zeros(())
+        weight = self.relations * self._per_meeting
+        return relation_loss(
+            self.model, batch, targets, weight=weight, towards=towards, work=self.work, found=found
+        )
+
+    def _facts_penalty(
+        self, batch: Batch, targets: Targets, found: Found, *, towards: Towards
+    ) -> Tensor:
+        """The regularizer of the facts of one direction, if it goes by facts."""
+        if not isinstance(self.regularizer, Dura):
+            return targets.mass.new_zeros(())
+        return self.regularizer.facts(
+            self.model, batch, targets, share=self._per_meeting, towards=towards, found=found
+        )
 
     def _penalty(self, found: Found) -> Tensor:
         """The regularizer of the rows that the batch touched, or of whole tables."""
-        terms = [self.model.tables["predicate"].new_zeros(())]
-        if self.regularizer.by_rows:
-            terms += [self._rows_penalty(*touched, found) for touched in found.touched()]
-        elif self.regularizer.by_tables:
-            terms += [self._table_penalty(role, found) for role in self.model.roles]
+        norm, terms = self.regularizer, [self.model.table("predicate").new_zeros(())]
+        if isinstance(norm, Dura):
+            return terms[0]
+        if norm.by_rows:
+            terms += [self._rows_penalty(norm, *touched, found) for touched in found.touched()]
+        elif norm.by_tables:
+            terms += [self._table_penalty(norm, role, found) for role in self.model.roles]
         return torch.stack(terms).sum()
 
-    def _rows_penalty(self, name: str, ids: Tensor, counts: Tensor, found: Found) -> Tensor:
+    def _rows_penalty(
+        self, norm: Regularizer, name: str, ids: Tensor, counts: Tensor, found: Found
+    ) -> Tensor:
         """Of the touched rows of one table, some of them at a time: they may be most of it."""
-        table, share = self.model.tables[name], counts if self.reciprocal else counts / 2
+        table, share = self.model.tables[name], counts * self._per_meeting
         value, size = table.new_zeros(()), rows_at_a_time(table)
         for some, weights in zip(torch.split(ids, size), torch.split(share, size), strict=True):
             rows = table.index_select(0, some)
-            part, gradient = self.regularizer.rows(name, rows, weights, field=self.model.field)
+            part, gradient = norm.rows(name, rows, weights, field=self.model.field)
             found.add(name, some, gradient)
             value += part
         return value
 
-    def _table_penalty(self, role: Role, found: Found) -> Tensor:
+    def _table_penalty(self, norm: Regularizer, role: Role, found: Found) -> Tensor:
         table, into = self.model.table(role), found.whole(self.model.roles[role])
         weights = table.new_ones(len(table))
-        if self.regularizer.weighting == "frequency":
+        if norm.weighting == "frequency":
             weights = self.frequencies[role].to(table)
-        return self.regularizer.add_table(role, table, weights, field=self.model.field, into=into)
+        return norm.add_table(role, table, weights, field=self.model.field, into=into)
 
     @property
     def _per_answer(self) -> float:
         """What an answer weighs; in the standard setting a fact is met as two answers."""
         return (1 if self.reciprocal else 2) / self.answers
+
+    @property
+    def _per_meeting(self) -> float:
+        """The share of what a fact counts once, in each of its meetings as an answer."""
+        return 1.0 if self.reciprocal else 0.5

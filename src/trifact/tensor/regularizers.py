@@ -92,7 +92,6 @@ class Regularizer:
 
 
 NOTHING = Regularizer(3.0, 3.0, 0.0, 0.0)
-REGULARIZERS = ("none", *POWERS)
 
 
 def regularizer(

@@ -1,0 +1,45 @@
+"""What came after the paper, beside its own N3: a table, a pure function of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trifact.paper.claims import signed
+from trifact.paper.contests import CONTESTS, name_of
+from trifact.paper.tables import Findings, Sheet, number
+
+LABELS = {"relations": "N3 + predicates", "dura": "DURA"}
+
+
+def beyond(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) -> Sheet:
+    """What a loss of predicates and DURA add over N3, by seed and over all seeds."""
+    rows, sizes = list[tuple[str, ...]](), [*sizes]
+    for dataset, size in ((dataset, size) for dataset in datasets for size in sizes):
+        rows += [(f"{dataset}, {size}",)]
+        rows += [("N3", _mrr(findings, dataset, f"{dataset}-complex-n3-reciprocal-{size}"))]
+        rows += [_added(findings, contest, dataset, size) for contest in LABELS]
+    header = ("", "test MRR", "added, by seed", "over all seeds", "p")
+    notes = [
+        "Added: test MRR over that of N3 with the same seed, on the same queries, with a 95 % "
+        "interval over facts; p is that of the signed-rank test by fact, whose gain is its mean "
+        "over the seeds."
+    ]
+    title = "Beyond the paper: ComplEx with a loss of predicates, and with DURA"
+    return Sheet(title, header, rows, notes)
+
+
+def _added(findings: Findings, contest: str, dataset: str, size: str) -> tuple[str, ...]:
+    mrr = _mrr(findings, dataset, f"{dataset}-{CONTESTS[contest].second}-{size}")
+    found = findings.records.get(name_of(contest, size, dataset))
+    if found is None:
+        return LABELS[contest], mrr
+    pool = found["pooled"]
+    low, high = (signed(bound) for bound in pool["interval"])
+    seeds = " ".join(signed(difference) for difference in pool["differences"])
+    total = f"{signed(pool['difference'])} ({low} to {high})"
+    return LABELS[contest], mrr, seeds, total, f"{pool['mrr_by_fact']['p']:.1g}"
+
+
+def _mrr(findings: Findings, dataset: str, name: str) -> str:
+    record = findings.records.get(name)
+    return number(record["metrics"]["test"]["mrr"]) if record else findings.lack(dataset, name)

@@ -1,0 +1,63 @@
+"""DURA, the duality-induced regularizer of Zhang, Cai and Wang (2020), for diagonal models.
+
+For every fact (i, j, k), with |.| entry-wise the modulus,
+
+    lambda sum_r |a_ir|^2 + |a_ir b_jr|^2 + |c_kr|^2 + |c_kr b_jr|^2
+
+lambda is as published, with no 1/3. It splits over facts but not over rows, so that counts of
+touched rows do not suffice; yet of a query with n answers only sums are needed:
+
+    value = n |a|^2 . (1 + |b|^2) + sum_k |c_k|^2 . (1 + |b|^2)
+    d_b   = 2 b∘(n |a|^2 + sum_k |c_k|^2)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from trifact.tensor.batches import Batch, Targets
+from trifact.tensor.gradients import Found
+from trifact.tensor.models import Model
+from trifact.tensor.trilinear import Towards
+
+
+@dataclass(frozen=True)
+class Dura:
+    """lambda times the mean over the facts; subjects and objects play the same part in it."""
+
+    coefficient: float
+
+    def facts(
+        self,
+        model: Model,
+        batch: Batch,
+        targets: Targets,
+        *,
+        share: float,
+        towards: Towards,
+        found: Found,
+    ) -> Tensor:
+        """A `share` of it, of the facts of a batch's queries; adds its gradients."""
+        field, twice = model.field, 2 * share * self.coefficient
+        origin, target = model.source(towards), model.roles[towards]
+        entity = model.tables[origin].index_select(0, batch.entities)  # (B, D)
+        predicate = model.table("predicate").index_select(0, batch.predicates)  # (B, D)
+        reach = field.modulus(predicate).square_().add_(1)  # (B, R)
+        asked = field.modulus(entity).square_().mul_(targets.mass.unsqueeze(1))  # (B, R)
+        ids, reached = targets.scatter(reach)  # (U,), (U, R)
+        rows = model.tables[target].index_select(0, ids)  # (U, D)
+        answered = field.modulus(rows).square_()  # (U, R)
+        value = _dot(asked, reach) + _dot(answered, reached)
+        sums = replace(targets, answers=torch.searchsorted(ids, targets.answers)).gather(answered)
+        found.add("predicate", batch.predicates, field.stretch(predicate, (asked + sums) * twice))
+        factors = reach.mul_(targets.mass.unsqueeze(1)).mul_(twice)
+        found.add(origin, batch.entities, field.stretch(entity, factors))
+        found.add(target, ids, field.stretch(rows, reached.mul_(twice)))
+        return value * (twice / 2)
+
+
+def _dot(x: Tensor, y: Tensor) -> Tensor:
+    return torch.dot(x.flatten(), y.flatten())
