@@ -31,7 +31,7 @@ from trifact.run.machine import denormals_flushed
 
 SOURCE = Path(trifact.__file__).parent / "tensor"
 SQUARE = 2048
-PRODUCTS = {"softmax": "logits", "log_loss": "d_queries", "_accumulate": "d_candidates"}
+PRODUCTS = {"softmax": "logits", "_product": "d_queries", "_accumulate": "d_candidates"}
 FUNCTIONS = {
     "_subtract_answers": "targets",
     "_penalty": "regularizer",

@@ -56,7 +56,7 @@ def log_loss(
         shares, own = softmax(asked, table, work=work)
         log_z[block] = work.join(own)
         factor = (own - log_z[block]).exp_().mul_(targets.mass[block]).unsqueeze(1)
-        torch.mul(torch.mm(shares, table), factor, out=d_queries[block])
+        _product(shares, table, into=d_queries[block]).mul_(factor)
         _accumulate(into, shares.T, (asked * factor).to(table.dtype))
     return LogLoss(log_z, answers, d_queries.sub_(gathered))
 
@@ -80,6 +80,13 @@ def _subtract_answers(queries: Tensor, targets: Targets, *, into: Tensor) -> Non
     """into -= Y^T Q."""
     ids, scattered = targets.scatter(queries)
     into.index_add_(0, ids, scattered, alpha=-1)
+
+
+def _product(left: Tensor, right: Tensor, *, into: Tensor) -> Tensor:
+    """into = left right, without a copy where the types are one."""
+    if right.dtype == into.dtype:
+        return torch.mm(left, right, out=into)
+    return into.copy_(torch.mm(left, right))
 
 
 def _accumulate(into: Tensor, left: Tensor, right: Tensor) -> None:
