@@ -27,7 +27,9 @@ lint: .venv/ready-dev
 
 docs: .venv/ready-dev
 	$(BIN)/python -m scripts.make_cli_docs
+	$(BIN)/python -m scripts.quality
 	$(BIN)/python -m scripts.benchmarks --page
+	$(BIN)/python -m scripts.results
 
 bench: .venv/ready-dev
 	$(BIN)/python benchmarks/reading.py --quick
