@@ -15,11 +15,11 @@ from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run.durations import shown
-from trifact.run.search import BEST, REPORT, Search, begin, reopen
-from trifact.run.searchoptions import SearchConfig
-from trifact.run.searchreport import setting
-from trifact.run.space import read_space
-from trifact.run.trials import Trial, best_first, best_of
+from trifact.trials.options import SearchConfig
+from trifact.trials.report import setting
+from trifact.trials.search import BEST, REPORT, Search, begin, reopen
+from trifact.trials.space import read_space
+from trifact.trials.trial import Trial, best_first, best_of
 
 SHOWN = 20
 WIDTH = 80

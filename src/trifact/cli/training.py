@@ -79,7 +79,7 @@ def _tuned(
     asked: Request, graph: Graph, given: dict[str, Any], time: float, progress: Progress
 ) -> Run:
     """Train with the best settings that were found in the time; what was tried stays beside it."""
-    from trifact.run.tuning import Watch, tune
+    from trifact.trials.tuning import Watch, tune
 
     model = TrainConfig.from_values(given).model
     out = asked.out or unused_folder(f"{graph.name}-{model}-tuned".replace("/", "-"))

@@ -24,10 +24,10 @@ from optuna.pruners import BasePruner
 from optuna.samplers import TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
-from trifact.run.database import Database
-from trifact.run.space import Choice, Range, Space
-from trifact.run.trials import Trial
-from trifact.run.workers import Outcome
+from trifact.trials.database import Database
+from trifact.trials.space import Choice, Range, Space
+from trifact.trials.trial import Trial
+from trifact.trials.workers import Outcome
 
 BEAT = 15.0  # seconds between two signs of life
 SILENCE = 120.0  # without any for so long, a trial on another machine counts as cut off

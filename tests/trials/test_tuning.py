@@ -15,8 +15,8 @@ from trifact.errors import ConfigError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import training
 from trifact.run.options import TrainConfig, resolved
-from trifact.run.space import Range
-from trifact.run.tuning import (
+from trifact.trials.space import Range
+from trifact.trials.tuning import (
     Candidate,
     Tuned,
     Tuning,

@@ -5,21 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import optuna
 from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
-from trifact.run.coordinates import Line, parallel_coordinates
 from trifact.run.durations import shown
-from trifact.run.markup import figure, paragraph, section, side_by_side, table
+from trifact.run.markup import cards, document, figure, paragraph, section, side_by_side, table
 from trifact.run.pictures import Series, bar_chart, legend, line_chart
-from trifact.run.space import Space
-from trifact.run.trialqueue import distribution
-from trifact.run.trials import Trial, best_first, best_of
+from trifact.trials.coordinates import Line, parallel_coordinates
+from trifact.trials.queue import distribution
+from trifact.trials.space import Space
+from trifact.trials.trial import Trial, best_first, best_of
 
-STYLE = Path(__file__).with_name("report.css")
 MOST_TRIALS = 50
 MOST_CURVES = 6
 ENOUGH = 8  # trials, to say what mattered
@@ -36,13 +34,7 @@ def page(name: str, space: Space, trials: Sequence[Trial]) -> str:
         section("How they went, and what mattered", _mattered(space, judged, how, _curves(trials))),
         section("Settings", _settings(space)),
     ]
-    style = STYLE.read_text(encoding="utf-8")
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(name)}</title><style>{style}</style></head>"
-        f"<body>{''.join(parts)}</body></html>\n"
-    )
+    return document(name, *parts)
 
 
 def judged_equally(trials: Sequence[Trial]) -> tuple[list[tuple[Trial, float]], str]:
@@ -93,10 +85,7 @@ def _cards(trials: Sequence[Trial]) -> str:
         settings = ", ".join(f"{key} {setting(value)}" for key, value in best.settings.items())
         facts.insert(0, (f"{best.mrr:.4f}", f"best validation MRR, trial {best.number}"))
         facts.append((f"trial {best.number}", settings))
-    cards = "".join(
-        f'<div class="card"><b>{escape(b)}</b><span>{escape(s)}</span></div>' for b, s in facts
-    )
-    return f'<div class="cards">{cards}</div>'
+    return cards(facts)
 
 
 def _table(space: Space, trials: Sequence[Trial]) -> str:

@@ -25,17 +25,17 @@ from trifact.errors import ConfigError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph, save_graph
 from trifact.progress import Progress, silent
-from trifact.run.database import Database
 from trifact.run.folder import locked, new_folder, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import resolved
-from trifact.run.searchoptions import SearchConfig
-from trifact.run.searchreport import page
 from trifact.run.signals import Interrupt, interruptible
-from trifact.run.space import Space
-from trifact.run.trialqueue import TrialQueue
-from trifact.run.trials import Trial, best_of, folder_of, write_trials
-from trifact.run.workers import Job, Outcome, Pool
+from trifact.trials.database import Database
+from trifact.trials.options import SearchConfig
+from trifact.trials.queue import TrialQueue
+from trifact.trials.report import page
+from trifact.trials.space import Space
+from trifact.trials.trial import Trial, best_of, folder_of, write_trials
+from trifact.trials.workers import Job, Outcome, Pool
 
 RECORD, STORAGE, BEST, REPORT = "search.json", "trials.db", "best.toml", "report.html"
 FORMAT = 1

@@ -22,17 +22,18 @@ import sqlalchemy
 import trifact
 from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
-from trifact.run import search, training, trialqueue
+from trifact.run import training
 from trifact.run.checkpoint import read_manifest
-from trifact.run.database import Database
 from trifact.run.folder import CHECKPOINTS
 from trifact.run.run import Run
-from trifact.run.search import Search, SearchInterrupted, begin, reopen
-from trifact.run.searchoptions import SearchConfig
-from trifact.run.space import Space
-from trifact.run.trialqueue import TrialQueue
-from trifact.run.trials import Trial, best_of
-from trifact.run.workers import Outcome
+from trifact.trials import queue, search
+from trifact.trials.database import Database
+from trifact.trials.options import SearchConfig
+from trifact.trials.queue import TrialQueue
+from trifact.trials.search import Search, SearchInterrupted, begin, reopen
+from trifact.trials.space import Space
+from trifact.trials.trial import Trial, best_of
+from trifact.trials.workers import Outcome
 
 PLAIN: dict[str, Any] = {
     "rank": 4,
@@ -173,7 +174,7 @@ def test_a_worker_that_is_killed_loses_nothing(graph: Graph, tmp_path: Path) -> 
 LEADER = """
 import sys
 from pathlib import Path
-from trifact.run.search import reopen
+from trifact.trials.search import reopen
 if __name__ == "__main__":
     reopen(Path(sys.argv[1]), workers=2).run()
 """
@@ -283,9 +284,9 @@ def test_tpe_draws_the_same_with_the_same_seed_also_after_a_stop(tmp_path: Path)
 MACHINE = """
 import json, sys
 from optuna.pruners import NopPruner
-from trifact.run.database import Database
-from trifact.run.space import Space
-from trifact.run.trialqueue import TrialQueue
+from trifact.trials.database import Database
+from trifact.trials.space import Space
+from trifact.trials.queue import TrialQueue
 queue = TrialQueue(Database.of(sys.argv[1]), "race", sys.argv[2])
 values = [float(k) for k in range(12)]
 queue.fill([{"reg": value} for value in values])
@@ -325,8 +326,8 @@ def test_what_another_machine_left_is_taken_over_when_it_has_fallen_silent(
     assert other.elsewhere() == 1
     assert other.recover() == 1  # its own, as if it had been killed
     assert [trial.state for trial in one.trials()] == ["under way", "cut off"]
-    monkeypatch.setattr(trialqueue, "BEAT", 0.0)
-    monkeypatch.setattr(trialqueue, "SILENCE", 0.0)
+    monkeypatch.setattr(queue, "BEAT", 0.0)
+    monkeypatch.setattr(queue, "SILENCE", 0.0)
     one.beat()
     assert other.elsewhere() == 1  # a sign of life
     assert other.elsewhere() == 1

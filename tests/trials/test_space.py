@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from trifact.errors import ConfigError, InputError
-from trifact.run.durations import seconds, shown
 from trifact.run.options import TrainConfig
-from trifact.run.searchoptions import SearchConfig
-from trifact.run.space import Range, Space, read_space, shipped
+from trifact.trials.options import SearchConfig
+from trifact.trials.space import Range, Space, read_space, shipped
 
 PAPER = (0.0, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1, 5e-1)
 MIXED = """
@@ -145,27 +144,3 @@ def test_a_space_needs_something_to_search_and_to_judge_by(
 def test_a_grid_over_a_range_is_refused() -> None:
     with pytest.raises(ConfigError, match="lr is a range; a grid needs a list"):
         Space.from_values({"lr": {"low": 0.1, "high": 0.2}}).points()
-
-
-@pytest.mark.parametrize(
-    ("text", "length"),
-    [("90s", 90), ("20m", 1200), ("2h", 7200), ("1h30m", 5400), ("0.5 h", 1800), ("1d", 86400)],
-)
-def test_durations_are_read_as_people_write_them(text: str, length: float) -> None:
-    assert seconds(text) == length
-
-
-@pytest.mark.parametrize("text", ["", "20", "m", "-5m", "0s", "30m1h", "2 weeks", "inf", "1e9s"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="is not a duration; write it like 90s"):
-        seconds(text)
-
-
-def test_durations_are_shown_in_the_unit_that_suits() -> None:
-    assert [shown(length) for length in (5.4, 119, 120, 5399, 5400)] == [
-        "5 s",
-        "119 s",
-        "2 min",
-        "90 min",
-        "1.5 h",
-    ]

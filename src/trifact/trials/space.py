@@ -21,7 +21,7 @@ from typing import Any
 from trifact.config import doc
 from trifact.errors import ConfigError, InputError
 from trifact.run.options import TrainConfig
-from trifact.run.searchoptions import SearchConfig
+from trifact.trials.options import SearchConfig
 
 SHIPPED = Path(__file__).with_name("spaces")
 SEARCH = "search"  # the table of a file that holds settings of the search itself

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from trifact.cli.searching import results
-from trifact.run.coordinates import Line, Upright, parallel_coordinates
-from trifact.run.searchreport import importances, judged_equally, page
-from trifact.run.space import Range, Space
-from trifact.run.trials import Trial, best_first, best_of
+from trifact.trials.coordinates import Line, Upright, parallel_coordinates
+from trifact.trials.report import importances, judged_equally, page
+from trifact.trials.space import Range, Space
+from trifact.trials.trial import Trial, best_first, best_of
 
 
 def trial(number: int, state: str, course: dict[int, float], **settings: Any) -> Trial:

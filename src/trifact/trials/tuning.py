@@ -29,8 +29,8 @@ from trifact.run.durations import shown
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
-from trifact.run.space import Choice, Range
-from trifact.run.trialqueue import distribution
+from trifact.trials.queue import distribution
+from trifact.trials.space import Choice, Range
 
 REDUCTION = 3
 WANTED = 18  # trials of the first rung, where the time allows one of several epochs
