@@ -48,6 +48,15 @@ def test_scalars_are_fixed_lists_are_chosen_from_and_tables_are_ranges(tmp_path:
     )
 
 
+def test_a_space_may_be_plain_values() -> None:
+    values = {"rank": (1, 2), "lr": {"low": 0.1, "high": 0.2}, "search": {"trials": 3}}
+    space, search = read_space(values)
+    assert (space.searched["rank"], search) == ((1, 2), {"trials": 3})
+    assert "search" in values  # they stay as they were
+    with pytest.raises(ConfigError, match="there is no setting 'rnk'; did you mean rank"):
+        read_space({"rnk": [1, 2]})
+
+
 def test_the_points_of_a_grid_are_all_combinations() -> None:
     space = Space.from_values({"rank": [1, 2], "lr": [0.1, 0.2, 0.3], "epochs": 3})
     points = space.points()
@@ -130,8 +139,10 @@ def test_a_space_that_is_not_there_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"rank": 10}, "nothing is searched; give a setting several values"),
-        ({"rank": [1, 2], "validate_every": [0, 1]}, "validate_every is 0"),
+        ({}, "space: nothing is searched; give a setting several values"),
+        ({"rank": 10}, "space: nothing is searched; give a setting several values"),
+        ({"rank": [1, 2], "validate_every": [0, 1]}, "validate_every may be 0"),
+        ({"rank": [1, 2], "epochs": {"low": 0, "high": 5}}, "epochs may be 0"),
     ],
 )
 def test_a_space_needs_something_to_search_and_to_judge_by(
