@@ -450,6 +450,9 @@ def test_what_cannot_be_searched_is_refused(graph: Graph, tmp_path: Path) -> Non
     (tmp_path / "search.json").write_text("{}")
     with pytest.raises(RunError, match="this is no record of a search"):
         reopen(tmp_path)
+    (tmp_path / "search.json").write_text("[]")
+    with pytest.raises(RunError, match="this is no record of a search"):
+        reopen(tmp_path)
     hidden = {"name": "x", "place": "y", "storage": "postgresql://me:***@there/x", "workers": 1}
     (tmp_path / "search.json").write_text(json.dumps({"format": 1, **hidden}))
     with pytest.raises(ConfigError, match=r"password .* is not kept; say it with .* --storage URL"):

@@ -28,7 +28,7 @@ def write_record(path: Path, **kept: Any) -> None:  # noqa: ANN401
 def read_record(path: Path) -> dict[str, Any]:
     """What was kept; a folder without it is no search."""
     try:
-        found = json.loads((path / RECORD).read_text(encoding="utf-8"))
+        found = {"workers": 1, **json.loads((path / RECORD).read_text(encoding="utf-8"))}
         version, kept = int(found["format"]), {key: found[key] for key in KEPT}
     except FileNotFoundError:
         raise RunError(f"{path}: this is not the folder of a search; it has no {RECORD}") from None
