@@ -47,14 +47,6 @@ ALL = SearchConfig(prune=False)
 
 
 @pytest.fixture(scope="module")
-def graph() -> Graph:
-    """A small graph that can be learned: four groups, and who likes or is kin to whom."""
-    pairs = [(f"a{i:02}", (j - i) % 4, f"a{j:02}") for i in range(20) for j in range(20) if i != j]
-    facts = [(i, ("kin", "likes")[gap], j) for i, gap, j in pairs if gap < 2]
-    return trifact.load(facts, valid=0.2, test=0.1)
-
-
-@pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
     """The URL of a real server in a throw-away cluster, on a socket of its own."""
     pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
@@ -279,7 +271,7 @@ def test_a_signal_to_the_whole_group_while_workers_start_is_quiet(
     begin(graph, GRID, ALL, out=tmp_path / "s")
     script = tmp_path / "leader.py"
     script.write_text(LEADER)
-    command = [sys.executable, script, tmp_path / "s"]
+    command = [sys.executable, str(script), str(tmp_path / "s")]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     ) as leader:

@@ -121,7 +121,8 @@ def _ending(search: Search, trials: Sequence[Trial]) -> list[str]:
     best, left = best_of(trials), sum(not trial.ended for trial in trials)
     lines = [f"all trials, with pictures: {search.path / REPORT}; as a table: trials.csv beside it"]
     if best is not None:
-        where = search.folder_of_best(trials) or f"{best.folder} on {best.machine}"
+        elsewhere = f"{best.folder} in another folder of this search, on {best.machine}"
+        where = search.folder_of_best(trials) or elsewhere
         lines.append(
             f"the best settings: {search.path / BEST} (trifact train GRAPH --config FILE); "
             f"its run: {where}"

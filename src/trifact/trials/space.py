@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import tomllib
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from trifact.config import doc
+from trifact.config import doc, read_toml
 from trifact.errors import ConfigError, InputError
 from trifact.run.options import TrainConfig
 from trifact.trials.options import SearchConfig
@@ -127,12 +126,7 @@ def read_space(
     if isinstance(source, Mapping):
         return _parts(dict(source), "space")
     path = _find(os.fspath(source))
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
-    except ValueError as error:
-        raise InputError(f"this is not TOML ({error})", path=path) from None
+    values = read_toml(path)
     try:
         return _parts(values, path.stem)
     except ConfigError as error:
