@@ -127,6 +127,8 @@ def _ending(search: Search, trials: Sequence[Trial]) -> list[str]:
             f"the best settings: {search.path / BEST} (trifact train GRAPH --config FILE); "
             f"its run: {where}"
         )
+    elif not left:
+        lines.append("no trial left a model; trials.csv has the reasons")
     if left:
         lines.append(f"the time is up with {search.standing()}, {search.way_on}")
     return lines
