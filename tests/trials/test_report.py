@@ -29,6 +29,7 @@ def trial(number: int, state: str, course: dict[int, float], **settings: Any) ->
         settings=settings,
         course=course,
         machine="here",
+        place="1",
         folder=f"trial-{number:04}",
         reason="",
         began=None,

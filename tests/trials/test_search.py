@@ -22,9 +22,9 @@ import sqlalchemy
 import trifact
 from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
-from trifact.run import training
+from trifact.run import history, training
 from trifact.run.checkpoint import read_manifest
-from trifact.run.folder import CHECKPOINTS
+from trifact.run.folder import CHECKPOINTS, HISTORY
 from trifact.run.run import Run
 from trifact.trials import queue, search
 from trifact.trials.database import Database
@@ -193,8 +193,8 @@ def test_a_leader_that_is_killed_takes_its_workers_along_and_can_be_followed(
     follower.run()
     assert [trial.state for trial in follower.trials()] == ["done", "done"]
     for trial in follower.trials():
-        history = Run(tmp_path / "s" / trial.folder).history
-        assert [epoch.epoch for epoch in history] == list(range(1, 21))
+        run = Run(tmp_path / "s" / trial.folder)
+        assert [epoch.epoch for epoch in run.history] == list(range(1, 21))
 
 
 def test_a_hopeless_trial_is_pruned_and_a_good_one_is_not(graph: Graph, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_time_that_is_up_and_ctrl_c_save_and_say_how_to_go_on(graph: Graph, tmp_
     endless = GRID.fixing({"epochs": 10**6, "patience": 10**6, "lr": 0.1})
     path, interrupted = tmp_path / "s", list[str]()
     begin(graph, endless, ALL.replace(timeout="4s"), out=path).run()
-    before = Run(path / "trial-0000").history if (path / "trial-0000").exists() else []
+    before = history.read(path / "trial-0000" / HISTORY)  # none, if it was slow to begin
 
     def interrupt(what: str, done: int, total: int) -> None:
         if not interrupted and "epoch" in what and not what.endswith("epoch 0"):
@@ -395,6 +395,10 @@ def test_two_places_work_on_one_search(graph: Graph, tmp_path: Path, postgres: s
     assert [trial.state for trial in one.trials()] == ["done"] * 4
     assert len(list((tmp_path / "two").glob("trial-*"))) == 4
     assert not list((tmp_path / "one").glob("trial-*"))
+    best = best_of(one.trials())
+    assert best is not None
+    assert two.folder_of_best(two.trials()) == tmp_path / "two" / best.folder
+    assert one.folder_of_best(one.trials()) is None
     assert (tmp_path / "one/trials.csv").read_text() == (tmp_path / "two/trials.csv").read_text()
     for other, what in ((GRID, "space"), (GRID.fixing({"epochs": 1}), "search")):
         changed = config if what == "space" else config.replace(sampler_seed=5)

@@ -93,8 +93,9 @@ class Search:
     def folder_of_best(self, trials: Sequence[Trial]) -> Path | None:
         """The run of the best trial, if there is one, and if it was trained here."""
         best = best_of(trials)
-        here = None if best is None else self.path / best.folder
-        return here if here is not None and here.exists() else None
+        if best is None or best.place != self.queue.place:
+            return None
+        return self.path / best.folder
 
     def page(self, trials: Sequence[Trial]) -> str:
         """The report about its trials."""

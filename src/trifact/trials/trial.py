@@ -45,6 +45,8 @@ class Trial:
     course: dict[int, float]
     """Validation MRR by epoch."""
     machine: str
+    place: str
+    """Where it was trained: the id of one of the folders of the search."""
     folder: str
     reason: str
     began: datetime | None
@@ -53,6 +55,7 @@ class Trial:
     def of(cls, trial: FrozenTrial) -> Trial:
         """From how Optuna keeps it."""
         course, about = trial.intermediate_values, trial.user_attrs.get("outcome", {})
+        pulse = trial.user_attrs.get("pulse", {})
         best = max(course, key=lambda epoch: course[epoch], default=None)
         cut_off = trial.state == TrialState.WAITING and bool(trial.params)
         return cls(
@@ -64,7 +67,8 @@ class Trial:
             seconds=about.get("seconds", 0.0),
             settings=trial.params or trial.system_attrs.get("fixed_params", {}),
             course=dict(sorted(course.items())),
-            machine=trial.user_attrs.get("pulse", {}).get("machine", ""),
+            machine=pulse.get("machine", ""),
+            place=pulse.get("place", ""),
             folder=folder_of(trial.number) if trial.params else "",
             reason=about.get("reason", ""),
             began=trial.datetime_start,
