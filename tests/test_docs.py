@@ -35,7 +35,7 @@ def test_the_figure_of_quality_is_that_of_the_records() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"__name__": "__main__"}  # as a script
     for example in CODE.findall(page.read_text(encoding="utf-8")):
         exec(compile(example, str(page), "exec"), names)
 

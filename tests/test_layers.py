@@ -15,9 +15,10 @@ BELOW = {
     "run": GROUND | {"graph", "tensor"},
     "answer": GROUND | {"graph", "tensor", "run"},
     "paper": GROUND | {"graph", "tensor", "run"},
+    "trials": GROUND | {"graph", "tensor", "run"},
     "serve": GROUND | {"graph", "tensor", "run", "answer"},
-    "cli": GROUND | {"graph", "tensor", "run", "answer", "paper", "serve", ""},
-    "": GROUND | {"graph", "run", "answer", "cli"},
+    "cli": GROUND | {"graph", "tensor", "run", "answer", "paper", "trials", "serve", ""},
+    "": GROUND | {"graph", "run", "answer", "trials", "cli"},
 }
 FILES = sorted(SOURCE.rglob("*.py"))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +27,18 @@ if TYPE_CHECKING:
     from trifact.run.evaluation import Evaluation as Evaluation
     from trifact.run.options import TrainConfig as TrainConfig
     from trifact.run.protocol import EvaluateConfig as EvaluateConfig
+    from trifact.trials.found import Found as Found
+    from trifact.trials.options import SearchConfig as SearchConfig
 
 _ROOMS = {
     "Config": "trifact.config",
     "EvaluateConfig": "trifact.run.protocol",
     "Evaluation": "trifact.run.evaluation",
+    "Found": "trifact.trials.found",
     "Graph": "trifact.graph.graph",
     "LoadConfig": "trifact.graph.options",
     "Run": "trifact.answer.run",
+    "SearchConfig": "trifact.trials.options",
     "TrainConfig": "trifact.run.options",
     "TrifactError": "trifact.errors",
 }
@@ -41,14 +46,17 @@ __all__ = [
     "Config",
     "EvaluateConfig",
     "Evaluation",
+    "Found",
     "Graph",
     "LoadConfig",
     "Run",
+    "SearchConfig",
     "TrainConfig",
     "TrifactError",
     "evaluate",
     "load",
     "load_run",
+    "search",
     "train",
 ]
 
@@ -78,6 +86,33 @@ def train(graph: Graph, *, out: str | os.PathLike[str] | None = None, **settings
     if len(graph.valid):
         run.calibrate()
     return run
+
+
+def search(
+    graph: Graph,
+    space: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    **settings: Any,  # noqa: ANN401
+) -> Found[Run]:
+    """Train over a space of settings: a file's, one by name, or values as a file has them.
+
+    `settings` are the fields of `SearchConfig`. Trials are trained in processes of their own, so a
+    script calls this below `if __name__ == "__main__":`.
+    """
+    from trifact.trials.found import Found
+    from trifact.trials.options import SearchConfig
+    from trifact.trials.search import begin
+    from trifact.trials.space import read_space
+    from trifact.trials.trial import best_first
+
+    chosen, given = read_space(space)
+    config = SearchConfig.from_values({**given, **settings})
+    made = begin(graph, chosen, config, out=None if out is None else Path(out))
+    made.run()
+    trials = best_first(made.trials())
+    best = made.folder_of_best(trials)
+    return Found(made.path, tuple(trials), None if best is None else load_run(best))
 
 
 def evaluate(run: Run, **settings: Any) -> Evaluation:  # noqa: ANN401

@@ -26,9 +26,10 @@ import tomllib
 import types
 import typing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
-from trifact.errors import ConfigError
+from trifact.errors import ConfigError, InputError
 
 
 def option(
@@ -86,6 +87,16 @@ class Config:
     def replace(self, **changes: Any) -> Self:  # noqa: ANN401
         """The same settings but for `changes`."""
         return type(self).from_values({**vars(self), **changes})
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The values of a TOML file; one that is none is refused by its name."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
+    except ValueError as error:
+        raise InputError(f"this is not TOML ({error})", path=path) from None
 
 
 def doc(config: type[Config], name: str) -> str:

@@ -59,3 +59,7 @@ class TrainingError(TrifactError):
     """Training that cannot go on: it diverged, or there is nothing to train on."""
 
     exit_code = 1
+
+
+class DivergedError(TrainingError):
+    """Factors that grew without bound: a loss or a score is no finite number."""

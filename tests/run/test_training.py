@@ -221,7 +221,7 @@ def test_two_processes_cannot_train_one_run(graph: Graph, tmp_path: Path) -> Non
 
     training.resume(path, epochs=5, on_epoch=try_again)
     assert len(refused) == 1
-    assert "another process is training this run" in refused[0]
+    assert "another process is training here" in refused[0]
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

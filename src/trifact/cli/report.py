@@ -1,4 +1,4 @@
-"""`trifact report`: one page about runs."""
+"""`trifact report`: one page about runs, or about a search."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ import typer
 
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN [RUN...]", help="The folders of runs.")
+        list[Path],
+        typer.Argument(metavar="RUN [RUN...]", help="The folders of runs, or one of a search."),
     ],
     *,
     out: Annotated[
-        Path | None, typer.Option(help="The page; report.html of the first run if not given.")
+        Path | None, typer.Option(help="The page; report.html in the first folder if not given.")
     ] = None,
 ) -> None:
-    """Write one self-contained HTML page: curves, metrics, ranks, settings, machine."""
+    """Write one self-contained HTML page: curves, metrics, ranks, settings, machine.
+
+    Of a search: its trials, what mattered, how the best went.
+    """
     from trifact.cli.reporting import write_report
 
     write_report(runs, out)

@@ -6,20 +6,43 @@ from pathlib import Path
 
 from trifact.cli.screen import say, watching
 from trifact.durable import write_text
+from trifact.errors import ConfigError, RunError
 from trifact.progress import Progress
 from trifact.run.evaluation import evaluate, is_current, read_evaluation
+from trifact.run.folder import CONFIG
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.report import Subject, page
 from trifact.run.run import Run
+from trifact.trials.folder import RECORD, is_search
 
 
 def write_report(paths: list[Path], out: Path | None) -> None:
-    """One page about all runs; each is evaluated on its test facts first, if it was not."""
+    """One page about all runs, or about one search."""
     target = out or paths[0] / "report.html"
-    with watching() as progress:
-        subjects = [_subject(Run(path), progress) for path in paths]
-    write_text(target, page(subjects))
+    searches = [path for path in paths if is_search(path)]
+    if searches and len(paths) > 1:
+        raise ConfigError(f"{searches[0]}: this is a search; its page is about nothing else")
+    write_text(target, _of_search(searches[0]) if searches else _of_runs(paths))
     say(f"written to {target}")
+
+
+def _of_search(path: Path) -> str:
+    """Its trials as they are now, be it done or under way."""
+    from trifact.trials.search import look_into  # Optuna, for this alone
+
+    search = look_into(path)
+    return search.page(search.trials())
+
+
+def _of_runs(paths: list[Path]) -> str:
+    """Each is evaluated on its test facts first, if it was not."""
+    for path in paths:
+        if not (path / CONFIG).is_file():
+            raise RunError(
+                f"{path}: this is neither a run (no {CONFIG}) nor a search (no {RECORD})"
+            )
+    with watching() as progress:
+        return page([_subject(Run(path), progress) for path in paths])
 
 
 def _subject(run: Run, progress: Progress) -> Subject:

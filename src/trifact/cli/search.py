@@ -10,7 +10,7 @@ import typer
 from trifact.cli.options import takes
 from trifact.graph.options import LoadConfig
 from trifact.run.options import TrainConfig
-from trifact.run.searchoptions import SearchConfig
+from trifact.trials.options import SearchConfig
 
 
 @takes(search=SearchConfig, settings=TrainConfig, loading=LoadConfig)

@@ -15,15 +15,15 @@ from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run.durations import shown
-from trifact.run.search import BEST, REPORT, Search, begin, reopen
-from trifact.run.searchoptions import SearchConfig
-from trifact.run.searchreport import setting
-from trifact.run.space import read_space
-from trifact.run.trials import Trial, best_first, best_of
+from trifact.trials.folder import BEST, REPORT
+from trifact.trials.options import SearchConfig
+from trifact.trials.search import Search, begin, reopen
+from trifact.trials.space import read_space
+from trifact.trials.trial import Trial, best_first, best_of, cells, described
 
 SHOWN = 20
 WIDTH = 80
-CELL = 14  # characters of a setting's value
+CELL = 14  # characters of a value
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,17 @@ def _begun(asked: Request, progress: Progress) -> Search:
     space, given = read_space(asked.space)
     config = SearchConfig.from_values({**given, **asked.search})
     space = space.fixing(asked.settings)
+    space.check()  # before a large graph is read
     graph = load(asked.graph, LoadConfig.from_values(asked.loading), progress=progress)
     say(*graph.notes)
     return begin(graph, space, config, out=asked.out)
 
 
 def _reopened(asked: Request) -> Search:
-    given = {"--graph": asked.graph, "--out": asked.out, **asked.settings, **asked.loading}
-    for name in (name for name, value in given.items() if value):
-        raise ConfigError(f"{name} cannot change when a search goes on; leave it out")
+    given = [name for name, value in (("graph", asked.graph), ("out", asked.out)) if value]
+    for name in (*given, *asked.settings, *asked.loading):
+        flag = name.replace("_", "-")
+        raise ConfigError(f"--{flag} cannot change when a search goes on; leave it out")
     assert asked.resume is not None
     return reopen(asked.resume, **asked.search)
 
@@ -86,8 +88,8 @@ def _plan(search: Search) -> str:
 def show(trial: Trial) -> None:
     """One line a trial."""
     mrr = "" if trial.mrr is None else f"MRR {trial.mrr:.4f}  "
-    settings = ", ".join(f"{key} {setting(value)}" for key, value in trial.settings.items())
-    say(f"trial {trial.number:3}  {trial.state:8}  {mrr}epoch {trial.epochs:3}  {settings}")
+    words = f"trial {trial.number:3}  {trial.state:8}  {mrr}epoch {trial.epochs:3}"
+    say(f"{words}  {described(trial.settings)}")
     if trial.state in ("failed", "diverged"):
         say(f"           {trial.reason}")
 
@@ -95,17 +97,7 @@ def show(trial: Trial) -> None:
 def results(names: Sequence[str], trials: Sequence[Trial]) -> Table:
     """The best trials, with as many settings as the screen is wide."""
     started = [trial for trial in best_first(trials) if trial.state != "waiting"]
-    rows = [
-        [
-            str(trial.number),
-            trial.state,
-            "" if trial.mrr is None else f"{trial.mrr:.4f}",
-            str(trial.epochs),
-            shown(trial.seconds),
-            *(short(setting(trial.settings.get(name, "")), CELL) for name in names),
-        ]
-        for trial in started[:SHOWN]
-    ]
+    rows = [[short(cell, CELL) for cell in cells(trial, names)] for trial in started[:SHOWN]]
     header = ["trial", "state", "MRR", "epochs", "time", *(short(name, CELL) for name in names)]
     fitting = _fitting([header, *rows])
     grid = table(*header[:fitting], text=2)
@@ -117,8 +109,8 @@ def results(names: Sequence[str], trials: Sequence[Trial]) -> Table:
 def _fitting(rows: Sequence[Sequence[str]]) -> int:
     """How many columns the screen has room for; each has a blank on both sides."""
     room, columns = WIDTH, 0
-    for cells in zip(*rows, strict=True):
-        room -= 2 + max(map(len, cells))
+    for column in zip(*rows, strict=True):
+        room -= 2 + max(map(len, column))
         if room < 0:
             break
         columns += 1
@@ -129,10 +121,14 @@ def _ending(search: Search, trials: Sequence[Trial]) -> list[str]:
     best, left = best_of(trials), sum(not trial.ended for trial in trials)
     lines = [f"all trials, with pictures: {search.path / REPORT}; as a table: trials.csv beside it"]
     if best is not None:
+        elsewhere = f"{best.folder} in another folder of this search, on {best.machine}"
+        where = search.folder_of_best(trials) or elsewhere
         lines.append(
             f"the best settings: {search.path / BEST} (trifact train GRAPH --config FILE); "
-            f"its run: {search.path / best.folder}"
+            f"its run: {where}"
         )
+    elif not left:
+        lines.append("no trial left a model; trials.csv has the reasons")
     if left:
         lines.append(f"the time is up with {search.standing()}, {search.way_on}")
     return lines

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trifact.answer.calibration import adopt, calibrate
 from trifact.cli.screen import say, screen, watching
+from trifact.config import read_toml
 from trifact.durable import write_text
-from trifact.errors import ConfigError, InputError
+from trifact.errors import ConfigError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
@@ -37,6 +37,11 @@ class Request:
     settings: dict[str, Any]
     loading: dict[str, Any]
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings of the file, and of the options, which override them."""
+        return {**(read_toml(self.config) if self.config else {}), **self.settings}
+
 
 def run_training(asked: Request) -> None:
     """Train or go on, show how it goes, say where the run is."""
@@ -58,7 +63,7 @@ def run_training(asked: Request) -> None:
 
 
 def _train(asked: Request, progress: Progress) -> Run:
-    given = {**_file(asked.config), **asked.settings}
+    given = asked.given
     config = TrainConfig.from_values(given)
     time = seconds(asked.tune) if asked.tune else 0.0
     graph = load(asked.graph, LoadConfig.from_values(asked.loading), progress=progress)
@@ -79,7 +84,7 @@ def _tuned(
     asked: Request, graph: Graph, given: dict[str, Any], time: float, progress: Progress
 ) -> Run:
     """Train with the best settings that were found in the time; what was tried stays beside it."""
-    from trifact.run.tuning import Watch, tune
+    from trifact.trials.tuning import Watch, tune
 
     model = TrainConfig.from_values(given).model
     out = asked.out or unused_folder(f"{graph.name}-{model}-tuned".replace("/", "-"))
@@ -94,20 +99,7 @@ def _tuned(
 
 def _resume(asked: Request, progress: Progress) -> Run:
     assert asked.resume is not None
-    changes = {**_file(asked.config), **asked.settings}
-    return training.resume(asked.resume, on_epoch=show, progress=progress, **changes)
-
-
-def _file(path: Path | None) -> dict[str, Any]:
-    """The settings of a TOML file, as plain values."""
-    if path is None:
-        return {}
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
-    except ValueError as error:
-        raise InputError(f"this is not TOML ({error})", path=path) from None
+    return training.resume(asked.resume, on_epoch=show, progress=progress, **asked.given)
 
 
 def show(epoch: Epoch) -> None:

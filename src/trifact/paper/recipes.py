@@ -6,12 +6,11 @@ and `[choose]`, where it is there, one setting that validation chooses.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trifact.config import Config, option
+from trifact.config import Config, option, read_toml
 from trifact.errors import ConfigError, InputError
 from trifact.run.options import TrainConfig
 
@@ -80,15 +79,11 @@ class Recipe:
 
 def read_recipe(path: Path) -> Recipe:
     """The recipe of a file; what is wrong in it is said with its place."""
+    values = read_toml(path)
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
         return recipe_of(values)
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
     except ConfigError as error:
         raise InputError(str(error), path=path) from None
-    except ValueError as error:
-        raise InputError(f"this is not TOML ({error})", path=path) from None
 
 
 def recipe_of(values: dict[str, Any]) -> Recipe:

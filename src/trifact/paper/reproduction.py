@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from trifact.errors import ConfigError, RunError, TrainingError
+from trifact.errors import ConfigError, DivergedError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
 from trifact.paper import archive
@@ -189,9 +189,7 @@ def _try(recipe: Recipe, value: float, graph: Graph, *, shop: Workshop) -> Recor
     path = shop.runs / _trial_folder(recipe, value)
     try:
         history = trained(graph, recipe.trial(value), path, shop=shop).history
-    except Interrupted:
-        raise
-    except TrainingError as error:  # a value that diverges has lost
+    except DivergedError as error:  # it has lost
         shop.say(str(error))
         return {"value": value, "mrr": -1.0, "history": []}
     epochs = [epoch for epoch in history if epoch.epoch <= recipe.choice.epochs]

@@ -46,7 +46,7 @@ def locked(path: Path) -> Iterator[None]:
             if sys.platform != "win32":
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(f"{path}: another process is training this run") from None
+            raise RunError(f"{path}: another process is training here") from None
         yield
 
 

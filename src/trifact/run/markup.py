@@ -1,9 +1,35 @@
-"""The pieces that a page is made of: sections, figures, tables. All text is escaped."""
+"""A page and the pieces it is made of: sections, cards, figures, tables. All text is escaped.
+
+A page is one file that needs nothing else, in light and in dark.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
+
+STYLE = Path(__file__).with_name("report.css")
+
+
+def document(title: str, *parts: str) -> str:
+    """A whole page of its parts."""
+    style = STYLE.read_text(encoding="utf-8")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
+        f"<body>{''.join(parts)}</body></html>\n"
+    )
+
+
+def cards(facts: Sequence[tuple[str, str]]) -> str:
+    """The few facts to see first: each large, with what it is below."""
+    each = (
+        f'<div class="card"><b>{escape(fact)}</b><span>{escape(what)}</span></div>'
+        for fact, what in facts
+    )
+    return f'<div class="cards">{"".join(each)}</div>'
 
 
 def section(title: str, body: str) -> str:

@@ -6,23 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
+from trifact.run.durations import shown
 from trifact.run.evaluation import Evaluation
 from trifact.run.history import Epoch
-from trifact.run.markup import figure, paragraph, section, side_by_side, table
+from trifact.run.markup import cards, document, figure, paragraph, section, side_by_side, table
 from trifact.run.pictures import Series, bar_chart, histogram, legend, line_chart
 from trifact.run.portrait import portrait
 from trifact.run.ranktable import SIDES, Floats
 from trifact.run.reliability import reliability
 from trifact.run.run import Run
 
-STYLE = Path(__file__).with_name("report.css")
 MOST_PREDICATES = 20
 MOST_FACTS = 12
 RANK_BINS = (1, 3, 10, 30, 100, 300, 1000)  # the last rank of each
@@ -62,13 +61,7 @@ def page(subjects: Sequence[Subject]) -> str:
     for graph in graphs.values():
         suffix = f": {graph.name}" if len(graphs) > 1 else ""
         parts.append(section(f"The graph{suffix}", portrait(graph)))
-    style = STYLE.read_text(encoding="utf-8")
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style}</style></head>"
-        f"<body>{''.join(parts)}</body></html>\n"
-    )
+    return document(title, *parts)
 
 
 def _cards(subject: Subject, *, named: bool) -> str:
@@ -81,10 +74,9 @@ def _cards(subject: Subject, *, named: bool) -> str:
         overall = subject.evaluation.metrics["filtered"]["overall"]
         facts.append((f"{overall['mrr']:.4f}", f"test MRR{_interval(overall)}"))
         facts += [(f"{overall[key]:.3f}", f"test {key}") for key in overall if key == "hits@10"]
-    facts.append((_time(sum(epoch.seconds for epoch in history)), f"{len(history)} epochs"))
-    cards = "".join(f'<div class="card"><b>{b}</b><span>{s}</span></div>' for b, s in facts)
+    facts.append((shown(sum(epoch.seconds for epoch in history)), f"{len(history)} epochs"))
     name = f"<h3>{escape(subject.name)}</h3>" if named else ""
-    return f'{name}<div class="cards">{cards}</div>'
+    return name + cards(facts)
 
 
 def _interval(metrics: dict[str, dict[str, list[float]]]) -> str:
@@ -92,12 +84,6 @@ def _interval(metrics: dict[str, dict[str, list[float]]]) -> str:
         return ""
     low, high = metrics["interval"]["mrr"]
     return f" ({low:.3f} to {high:.3f})"
-
-
-def _time(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _curves(subjects: Sequence[Subject]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from trifact.durable import write_text
-from trifact.errors import ConfigError, RunError, TrainingError
+from trifact.errors import ConfigError, DivergedError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.graph.queries import Batch as GraphBatch
@@ -273,10 +273,10 @@ class Training:
             f"go on with: trifact train --resume {self.path}"
         )
 
-    def _diverged(self) -> TrainingError:
+    def _diverged(self) -> DivergedError:
         kept = (self.path / CHECKPOINTS / "last.json").exists()
         where = f"; the last good state is kept in {self.path}" if kept else ""
-        return TrainingError(
+        return DivergedError(
             f"training diverged in epoch {self.state.epoch} (the loss is no finite number){where}; "
             f"lower --lr (now {self.optimizer.rate:g})"
         )

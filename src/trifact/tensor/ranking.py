@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from trifact.errors import TrifactError
+from trifact.errors import DivergedError
 from trifact.progress import Progress, silent
 from trifact.tensor.models import Model
 from trifact.tensor.workspace import Workspace
@@ -141,7 +141,7 @@ class _Scored:
         buffer = work.logits(len(entities), model.table("object"))[:, : model.entities]
         scores = model.scores(entities, predicates, out=buffer)
         if scores.amax().isnan():
-            raise TrifactError("a score of this model is not a number; its training has diverged")
+            raise DivergedError("a score of this model is not a number; its training has diverged")
         rows, answers = _within(asked.rows, asked.answers, block)
         mask, kinds = None, predicates
         if asked.allowed is not None:

@@ -12,16 +12,17 @@ A space is a file of settings in which a list means "one of these" and {low, hig
 from __future__ import annotations
 
 import itertools
-import tomllib
+import os
 import typing
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from trifact.config import doc
+from trifact.config import doc, read_toml
 from trifact.errors import ConfigError, InputError
 from trifact.run.options import TrainConfig
-from trifact.run.searchoptions import SearchConfig
+from trifact.trials.options import SearchConfig
 
 SHIPPED = Path(__file__).with_name("spaces")
 SEARCH = "search"  # the table of a file that holds settings of the search itself
@@ -95,11 +96,14 @@ class Space:
         """Whether there is something to search, and something to judge it by."""
         if not self.searched:
             raise ConfigError(
-                "nothing is searched; give a setting several values, such as reg = [0.01, 0.1], "
-                "or a range, such as lr = {low = 0.01, high = 0.5, log = true}"
+                f"{self.name}: nothing is searched; give a setting several values, such as reg = "
+                "[0.01, 0.1], or a range, such as lr = {low = 0.01, high = 0.5, log = true}"
             )
-        if 0 in self._possible("validate_every"):
-            raise ConfigError("validate_every is 0, but trials are judged by validation MRR")
+        for key in ("epochs", "validate_every"):
+            if 0 in self._possible(key):
+                raise ConfigError(
+                    f"{self.name}: {key} may be 0, but trials are judged by validation MRR"
+                )
 
     def _possible(self, key: str) -> tuple[Any, ...]:
         choice = self.searched.get(key)
@@ -112,23 +116,29 @@ class Space:
         return max((v for v in self._possible(key) if v is not None), default=None)
 
 
-def read_space(source: str) -> tuple[Space, dict[str, Any]]:
-    """The space of a file or of a shipped name, and its settings of the search itself."""
-    path = _find(source)
+def read_space(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+) -> tuple[Space, dict[str, Any]]:
+    """The space of a file, of a shipped name or of plain values as a file has them.
+
+    With it come its settings of the search itself.
+    """
+    if isinstance(source, Mapping):
+        return _parts(dict(source), "space")
+    path = _find(os.fspath(source))
+    values = read_toml(path)
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
-    except ValueError as error:
-        raise InputError(f"this is not TOML ({error})", path=path) from None
-    try:
-        search = values.pop(SEARCH, {})
-        if not isinstance(search, dict):
-            raise ConfigError("search must be a table: [search] and settings below it")
-        SearchConfig.from_values(search)
-        return Space.from_values(values, path.stem), search
+        return _parts(values, path.stem)
     except ConfigError as error:
         raise InputError(str(error), path=path) from None
+
+
+def _parts(values: dict[str, Any], name: str) -> tuple[Space, dict[str, Any]]:
+    search = values.pop(SEARCH, {})
+    if not isinstance(search, dict):
+        raise ConfigError("search must be a table: [search] and settings below it")
+    SearchConfig.from_values(search)
+    return Space.from_values(values, name), search
 
 
 def shipped() -> list[str]:
@@ -148,7 +158,7 @@ def _find(source: str) -> Path:
 def _choice(key: str, value: object) -> Choice:
     if isinstance(value, dict):
         return _range(key, value)
-    values = value if isinstance(value, list) else [value]
+    values = value if isinstance(value, list | tuple) else [value]
     if not values:
         raise ConfigError(f"{key} has no value; give at least one")
     fitted = tuple(_fitted(key, item) for item in values)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
-from trifact.errors import RunError, TrainingError, TrifactError
+from trifact.errors import DivergedError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import history
@@ -82,7 +83,8 @@ class Pool:
             idle = [_Worker(self.folder, self.size)]
             self._workers += idle
         idle[0].job = job
-        idle[0].pipe.send(job)
+        with suppress(OSError):  # it has died meanwhile, which is the next event
+            idle[0].pipe.send(job)
 
     def events(self, timeout: float) -> Iterator[tuple[Job, Epoch | Outcome]]:
         """What has happened; waits at most so long. Every epoch wants an `answer`."""
@@ -124,7 +126,8 @@ class _Worker:
         self._ready = self._stopped = False
         self.pipe, theirs = SPAWN.Pipe()
         self.process = SPAWN.Process(target=work, args=(theirs, folder, among), daemon=True)
-        self.process.start()
+        with _deaf_to_ctrl_c():
+            self.process.start()
         theirs.close()
 
     def receive(self) -> Epoch | Outcome | str | None:
@@ -142,7 +145,11 @@ class _Worker:
         code = self.process.exitcode or 0
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
         if not self._ready and not self._stopped:
-            raise RunError(f"a process that should train ended at once, {how}; see its words above")
+            return Outcome(
+                "refused",
+                f"a process that should train ended at once, {how}; see its words above (a script "
+                "of one's own must search below: if __name__ == '__main__')",
+            )
         return Outcome("stopped" if self._stopped else "died", f"its process ended {how}")
 
     def stop(self) -> None:
@@ -156,12 +163,29 @@ class _Worker:
         self.pipe.close()
 
 
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """A process that is started here never hears Ctrl-C: it is for the parent, who then stops it.
+
+    The signal is held back, and reaches the parent afterwards; the child inherits that for good.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it lets all signals through when it begins
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def work(pipe: Connection, folder: Path, among: int) -> None:
     """The life of a worker: one job after the other, until it is killed."""
+    if hasattr(os, "setsid"):
+        os.setsid()  # other signals to the group are for the parent, too
     import torch
 
-    if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C is for the parent, which then stops us
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(max(1, torch.get_num_threads() // among))
     graph = open_graph(folder)
@@ -193,7 +217,7 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
         run = _trained(job, graph, ask)
     except Interrupted as stop:
         return Outcome("stopped", str(stop))
-    except TrainingError as error:
+    except DivergedError as error:
         return Outcome("diverged", str(error), **_measured(job.folder))
     except TrifactError as error:
         return Outcome("refused", str(error))

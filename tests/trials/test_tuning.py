@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import trifact
 from trifact.errors import ConfigError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import training
 from trifact.run.options import TrainConfig, resolved
-from trifact.run.space import Range
-from trifact.run.tuning import (
+from trifact.trials.space import Range
+from trifact.trials.tuning import (
     Candidate,
     Tuned,
     Tuning,
@@ -29,14 +28,6 @@ from trifact.run.tuning import (
 )
 
 RULE = TrainConfig(rank=4, reg=0.01, batch=20, epochs=18, validate_every=2, precision="float32")
-
-
-@pytest.fixture(scope="module")
-def graph() -> Graph:
-    """A small graph that can be learned: four groups, and who likes or is kin to whom."""
-    pairs = [(f"a{i:02}", (j - i) % 4, f"a{j:02}") for i in range(20) for j in range(20) if i != j]
-    facts = [(i, ("kin", "likes")[gap], j) for i, gap, j in pairs if gap < 2]
-    return trifact.load(facts, valid=0.2, test=0.1)
 
 
 def ticking(step: float) -> Callable[[], float]:

@@ -21,7 +21,7 @@ from typing import Any
 import optuna
 from optuna.samplers import TPESampler
 
-from trifact.errors import ConfigError, TrainingError, TrifactError
+from trifact.errors import ConfigError, DivergedError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.progress import Progress, silent
 from trifact.run import training
@@ -29,8 +29,9 @@ from trifact.run.durations import shown
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
-from trifact.run.space import Choice, Range
-from trifact.run.trialqueue import distribution
+from trifact.trials.queue import distribution
+from trifact.trials.space import Choice, Range
+from trifact.trials.trial import described
 
 REDUCTION = 3
 WANTED = 18  # trials of the first rung, where the time allows one of several epochs
@@ -69,8 +70,7 @@ class Candidate:
     """The best validation MRR within so many epochs, by rung."""
 
     def __str__(self) -> str:
-        values = ((k, f"{v:.4g}" if isinstance(v, float) else v) for k, v in self.settings.items())
-        return ", ".join(f"{key} {value}" for key, value in values)
+        return described(self.settings)
 
     def needs(self, epochs: int) -> float:
         """Seconds until it has so many epochs, at the pace that it had."""
@@ -267,9 +267,7 @@ class Tuning:
         start = self.watch.clock()
         try:
             run = self._trained(candidate, epochs)
-        except training.Interrupted:
-            raise
-        except TrainingError:
+        except DivergedError:
             if candidate.number == RULE:
                 candidate.mrrs[epochs] = 0.0  # so that others can be compared with it
             return False

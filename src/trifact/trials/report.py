@@ -5,21 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
-from typing import Any
 
 import optuna
 from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
-from trifact.run.coordinates import Line, parallel_coordinates
 from trifact.run.durations import shown
-from trifact.run.markup import figure, paragraph, section, side_by_side, table
+from trifact.run.markup import cards, document, figure, paragraph, section, side_by_side, table
 from trifact.run.pictures import Series, bar_chart, legend, line_chart
-from trifact.run.space import Space
-from trifact.run.trialqueue import distribution
-from trifact.run.trials import Trial, best_first, best_of
+from trifact.trials.coordinates import Line, parallel_coordinates
+from trifact.trials.queue import distribution
+from trifact.trials.space import Choice, Range, Space
+from trifact.trials.trial import Trial, best_first, best_of, cells, described, value
 
-STYLE = Path(__file__).with_name("report.css")
 MOST_TRIALS = 50
 MOST_CURVES = 6
 ENOUGH = 8  # trials, to say what mattered
@@ -36,13 +33,7 @@ def page(name: str, space: Space, trials: Sequence[Trial]) -> str:
         section("How they went, and what mattered", _mattered(space, judged, how, _curves(trials))),
         section("Settings", _settings(space)),
     ]
-    style = STYLE.read_text(encoding="utf-8")
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(name)}</title><style>{style}</style></head>"
-        f"<body>{''.join(parts)}</body></html>\n"
-    )
+    return document(name, *parts)
 
 
 def judged_equally(trials: Sequence[Trial]) -> tuple[list[tuple[Trial, float]], str]:
@@ -90,29 +81,15 @@ def _cards(trials: Sequence[Trial]) -> str:
         (shown(sum(trial.seconds for trial in trials)), "of training"),
     ]
     if best is not None:
-        settings = ", ".join(f"{key} {setting(value)}" for key, value in best.settings.items())
         facts.insert(0, (f"{best.mrr:.4f}", f"best validation MRR, trial {best.number}"))
-        facts.append((f"trial {best.number}", settings))
-    cards = "".join(
-        f'<div class="card"><b>{escape(b)}</b><span>{escape(s)}</span></div>' for b, s in facts
-    )
-    return f'<div class="cards">{cards}</div>'
+        facts.append((f"trial {best.number}", described(best.settings)))
+    return cards(facts)
 
 
 def _table(space: Space, trials: Sequence[Trial]) -> str:
     started = [trial for trial in best_first(trials) if trial.state != "waiting"]
     header = ["trial", "state", "validation MRR", "epochs", "time", *space.searched]
-    rows = [
-        [
-            str(trial.number),
-            trial.state,
-            "" if trial.mrr is None else f"{trial.mrr:.4f}",
-            str(trial.epochs),
-            shown(trial.seconds),
-            *(setting(trial.settings.get(key, "")) for key in space.searched),
-        ]
-        for trial in started[:MOST_TRIALS]
-    ]
+    rows = [cells(trial, list(space.searched)) for trial in started[:MOST_TRIALS]]
     left = len(started) - len(rows)
     return table(header, rows, text=2) + paragraph(f"{left} more in trials.csv" if left else "")
 
@@ -140,24 +117,17 @@ def _curves(trials: Sequence[Trial]) -> str:
 
 
 def _settings(space: Space) -> str:
-    rows = [[key, setting(value)] for key, value in space.fixed.items()]
-    rows += [
-        [key, _choice(value)] for key, value in space.values().items() if key in space.searched
-    ]
+    rows = [[key, value(found)] for key, found in space.fixed.items()]
+    rows += [[key, _choice(choice)] for key, choice in space.searched.items()]
     return table(["setting", "value"], rows)
 
 
-def _choice(value: Any) -> str:  # noqa: ANN401 - as TOML has it
-    if isinstance(value, list):
-        return "one of " + ", ".join(setting(item) for item in value)
-    log = ", evenly in its logarithm" if value["log"] else ""
-    return f"from {setting(value['low'])} to {setting(value['high'])}{log}"
+def _choice(choice: Choice) -> str:
+    if not isinstance(choice, Range):
+        return "one of " + ", ".join(map(value, choice))
+    log = ", evenly in its logarithm" if choice.log else ""
+    return f"from {value(choice.low)} to {value(choice.high)}{log}"
 
 
 def _name(trial: Trial) -> str:
     return f"trial {trial.number}"
-
-
-def setting(value: Any) -> str:  # noqa: ANN401 - of any setting
-    """A setting's value as people want to see it: four digits are enough to tell trials apart."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -14,6 +14,8 @@ from typing import Any
 from optuna.trial import FrozenTrial, TrialState
 
 from trifact.durable import write_text
+from trifact.run.durations import shown
+from trifact.trials.folder import folder_of
 
 STATES = {
     TrialState.COMPLETE: "done",
@@ -43,6 +45,8 @@ class Trial:
     course: dict[int, float]
     """Validation MRR by epoch."""
     machine: str
+    place: str
+    """Where it was trained: the id of one of the folders of the search."""
     folder: str
     reason: str
     began: datetime | None
@@ -51,6 +55,7 @@ class Trial:
     def of(cls, trial: FrozenTrial) -> Trial:
         """From how Optuna keeps it."""
         course, about = trial.intermediate_values, trial.user_attrs.get("outcome", {})
+        pulse = trial.user_attrs.get("pulse", {})
         best = max(course, key=lambda epoch: course[epoch], default=None)
         cut_off = trial.state == TrialState.WAITING and bool(trial.params)
         return cls(
@@ -62,7 +67,8 @@ class Trial:
             seconds=about.get("seconds", 0.0),
             settings=trial.params or trial.system_attrs.get("fixed_params", {}),
             course=dict(sorted(course.items())),
-            machine=trial.user_attrs.get("pulse", {}).get("machine", ""),
+            machine=pulse.get("machine", ""),
+            place=pulse.get("place", ""),
             folder=folder_of(trial.number) if trial.params else "",
             reason=about.get("reason", ""),
             began=trial.datetime_start,
@@ -83,11 +89,6 @@ class Trial:
         return self.state in ("done", "pruned", "diverged", "failed")
 
 
-def folder_of(number: int) -> str:
-    """The folder of a trial's run, within that of the search."""
-    return f"trial-{number:04}"
-
-
 def best_first(trials: Sequence[Trial]) -> list[Trial]:
     """By validation MRR, as far as they were trained; those that left no model come last."""
     return sorted(trials, key=lambda t: (not t.left_a_model, -(t.mrr or 0.0), t.number))
@@ -100,28 +101,59 @@ def best_of(trials: Sequence[Trial]) -> Trial | None:
 
 def write_trials(trials: Sequence[Trial], folder: Path) -> None:
     """`trials.jsonl` with all that is known, and `trials.csv` for a spreadsheet."""
-    rows = [_row(trial) for trial in trials]
-    lines = (json.dumps(row | {"course": t.course}) for row, t in zip(rows, trials, strict=True))
+    lines = (
+        json.dumps(_measured(trial) | {"settings": trial.settings, "course": trial.course})
+        for trial in trials
+    )
     write_text(folder / "trials.jsonl", "".join(f"{line}\n" for line in lines))
-    names = list(dict.fromkeys(name for trial in trials for name in trial.settings))
-    table = io.StringIO()
-    columns = [name for name in (rows[0] if rows else {}) if name != "settings"]
-    writer = csv.DictWriter(table, [*columns, *names], lineterminator="\n")
+    flat, table = rows(trials), io.StringIO()
+    names = dict.fromkeys(name for row in flat for name in row)
+    writer = csv.DictWriter(table, list(names), lineterminator="\n")
     writer.writeheader()
-    for row in rows:
-        writer.writerow({name: row[name] for name in columns} | row["settings"])
+    writer.writerows(flat)
     write_text(folder / "trials.csv", table.getvalue())
 
 
-def _row(trial: Trial) -> dict[str, Any]:
+def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """What is known of trials, flat: what was measured, then their settings by name."""
+    return [_measured(trial) | trial.settings for trial in trials]
+
+
+def cells(trial: Trial, names: Sequence[str]) -> list[str]:
+    """A row of a table for people: number, state, MRR, epochs, time, and these settings."""
+    return [
+        str(trial.number),
+        trial.state,
+        "" if trial.mrr is None else f"{trial.mrr:.4f}",
+        str(trial.epochs),
+        shown(trial.seconds) if trial.ended else "",
+        *(value(trial.settings.get(name, "")) for name in names),
+    ]
+
+
+def described(settings: dict[str, Any]) -> str:
+    """Settings in one line.
+
+    >>> described({"rank": 200, "reg": 0.0123456})
+    'rank 200, reg 0.01235'
+    """
+    return ", ".join(f"{name} {value(found)}" for name, found in settings.items())
+
+
+def value(found: Any) -> str:  # noqa: ANN401 - of any setting
+    """A setting's value as people want to see it: four digits are enough to tell trials apart."""
+    return f"{found:.4g}" if isinstance(found, float) else str(found)
+
+
+def _measured(trial: Trial) -> dict[str, Any]:
+    """All but the settings; none of these is called as a setting is."""
     return {
         "trial": trial.number,
         "state": trial.state,
         "mrr": trial.mrr,
         "best_epoch": trial.best_epoch,
-        "epochs": trial.epochs,
+        "trained": trial.epochs,
         "seconds": trial.seconds,
-        "settings": trial.settings,
         "began": trial.began.isoformat(timespec="seconds") if trial.began else None,
         "machine": trial.machine,
         "folder": trial.folder,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from trifact.cli.searching import results
-from trifact.run.coordinates import Line, Upright, parallel_coordinates
-from trifact.run.searchreport import importances, judged_equally, page
-from trifact.run.space import Range, Space
-from trifact.run.trials import Trial, best_first, best_of
+from trifact.trials.coordinates import Line, Upright, parallel_coordinates
+from trifact.trials.report import importances, judged_equally, page
+from trifact.trials.space import Range, Space
+from trifact.trials.trial import Trial, best_first, best_of, cells, write_trials
 
 
 def trial(number: int, state: str, course: dict[int, float], **settings: Any) -> Trial:
@@ -26,6 +29,7 @@ def trial(number: int, state: str, course: dict[int, float], **settings: Any) ->
         settings=settings,
         course=course,
         machine="here",
+        place="1",
         folder=f"trial-{number:04}",
         reason="",
         began=None,
@@ -96,6 +100,21 @@ def test_the_report_holds_all_and_runs_nothing_from_elsewhere() -> None:
     assert "http" not in text
     assert "too few" in page("few", SPACE, some_trials()[:3])
     assert "0 of 0" in page("none", SPACE, [])
+
+
+def test_a_searched_number_of_epochs_is_not_that_of_the_trained_ones(tmp_path: Path) -> None:
+    write_trials([trial(0, "done", {1: 0.5, 2: 0.6}, epochs=9)], tmp_path)
+    with (tmp_path / "trials.csv").open(encoding="utf-8") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["trained"], row["epochs"]) == ("2", "9")
+    kept = json.loads((tmp_path / "trials.jsonl").read_text(encoding="utf-8"))
+    assert (kept["trained"], kept["settings"]) == (2, {"epochs": 9})
+
+
+def test_no_time_is_shown_of_a_trial_that_has_not_ended() -> None:
+    assert cells(trial(3, "cut off", {1: 0.5}, lr=0.12345), ["lr", "rank"]) == [
+        "3", "cut off", "0.5000", "1", "", "0.1235", "",
+    ]  # fmt: skip
 
 
 def test_the_table_fits_the_screen(capsys: pytest.CaptureFixture[str]) -> None:

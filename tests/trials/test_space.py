@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from trifact.errors import ConfigError, InputError
-from trifact.run.durations import seconds, shown
 from trifact.run.options import TrainConfig
-from trifact.run.searchoptions import SearchConfig
-from trifact.run.space import Range, Space, read_space, shipped
+from trifact.trials.options import SearchConfig
+from trifact.trials.space import Range, Space, read_space, shipped
 
 PAPER = (0.0, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1, 5e-1)
 MIXED = """
@@ -47,6 +46,15 @@ def test_scalars_are_fixed_lists_are_chosen_from_and_tables_are_ranges(tmp_path:
     assert space.config({"rank": 20, "reg": 0.5, "batch": 11}) == TrainConfig(
         model="cp", epochs=7, rank=20, reg=0.5, batch=11
     )
+
+
+def test_a_space_may_be_plain_values() -> None:
+    values = {"rank": (1, 2), "lr": {"low": 0.1, "high": 0.2}, "search": {"trials": 3}}
+    space, search = read_space(values)
+    assert (space.searched["rank"], search) == ((1, 2), {"trials": 3})
+    assert "search" in values  # they stay as they were
+    with pytest.raises(ConfigError, match="there is no setting 'rnk'; did you mean rank"):
+        read_space({"rnk": [1, 2]})
 
 
 def test_the_points_of_a_grid_are_all_combinations() -> None:
@@ -131,8 +139,10 @@ def test_a_space_that_is_not_there_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"rank": 10}, "nothing is searched; give a setting several values"),
-        ({"rank": [1, 2], "validate_every": [0, 1]}, "validate_every is 0"),
+        ({}, "space: nothing is searched; give a setting several values"),
+        ({"rank": 10}, "space: nothing is searched; give a setting several values"),
+        ({"rank": [1, 2], "validate_every": [0, 1]}, "validate_every may be 0"),
+        ({"rank": [1, 2], "epochs": {"low": 0, "high": 5}}, "epochs may be 0"),
     ],
 )
 def test_a_space_needs_something_to_search_and_to_judge_by(
@@ -145,27 +155,3 @@ def test_a_space_needs_something_to_search_and_to_judge_by(
 def test_a_grid_over_a_range_is_refused() -> None:
     with pytest.raises(ConfigError, match="lr is a range; a grid needs a list"):
         Space.from_values({"lr": {"low": 0.1, "high": 0.2}}).points()
-
-
-@pytest.mark.parametrize(
-    ("text", "length"),
-    [("90s", 90), ("20m", 1200), ("2h", 7200), ("1h30m", 5400), ("0.5 h", 1800), ("1d", 86400)],
-)
-def test_durations_are_read_as_people_write_them(text: str, length: float) -> None:
-    assert seconds(text) == length
-
-
-@pytest.mark.parametrize("text", ["", "20", "m", "-5m", "0s", "30m1h", "2 weeks", "inf", "1e9s"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="is not a duration; write it like 90s"):
-        seconds(text)
-
-
-def test_durations_are_shown_in_the_unit_that_suits() -> None:
-    assert [shown(length) for length in (5.4, 119, 120, 5399, 5400)] == [
-        "5 s",
-        "119 s",
-        "2 min",
-        "90 min",
-        "1.5 h",
-    ]

@@ -22,17 +22,18 @@ import sqlalchemy
 import trifact
 from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
-from trifact.run import search, training, trialqueue
+from trifact.run import history, training
 from trifact.run.checkpoint import read_manifest
-from trifact.run.database import Database
-from trifact.run.folder import CHECKPOINTS
+from trifact.run.folder import CHECKPOINTS, HISTORY
 from trifact.run.run import Run
-from trifact.run.search import Search, SearchInterrupted, begin, reopen
-from trifact.run.searchoptions import SearchConfig
-from trifact.run.space import Space
-from trifact.run.trialqueue import TrialQueue
-from trifact.run.trials import Trial, best_of
-from trifact.run.workers import Outcome
+from trifact.trials import queue, search
+from trifact.trials.database import Database
+from trifact.trials.options import SearchConfig
+from trifact.trials.queue import TrialQueue
+from trifact.trials.search import Search, SearchInterrupted, begin, look_into, reopen
+from trifact.trials.space import Space
+from trifact.trials.trial import Trial, best_of
+from trifact.trials.workers import Outcome
 
 PLAIN: dict[str, Any] = {
     "rank": 4,
@@ -43,14 +44,6 @@ PLAIN: dict[str, Any] = {
 }
 GRID = Space.from_values({**PLAIN, "reg": [0.01, 0.1], "lr": [0.1, 0.3]})
 ALL = SearchConfig(prune=False)
-
-
-@pytest.fixture(scope="module")
-def graph() -> Graph:
-    """A small graph that can be learned: four groups, and who likes or is kin to whom."""
-    pairs = [(f"a{i:02}", (j - i) % 4, f"a{j:02}") for i in range(20) for j in range(20) if i != j]
-    facts = [(i, ("kin", "likes")[gap], j) for i, gap, j in pairs if gap < 2]
-    return trifact.load(facts, valid=0.2, test=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +129,9 @@ def test_a_search_that_is_done_trains_nothing_more(graph: Graph, grid: Search) -
         return {path: path.stat().st_mtime_ns for path in found}
 
     before, told = files(), list[Trial]()
-    reopen(grid.path).run(on_trial=told.append)
+    again = reopen(grid.path)
+    assert again.config.workers == 2  # as it was begun with
+    again.run(on_trial=told.append)
     assert not told
     assert before == files()
     rows = [json.loads(line) for line in (grid.path / "trials.jsonl").read_text().splitlines()]
@@ -173,7 +168,7 @@ def test_a_worker_that_is_killed_loses_nothing(graph: Graph, tmp_path: Path) -> 
 LEADER = """
 import sys
 from pathlib import Path
-from trifact.run.search import reopen
+from trifact.trials.search import reopen
 if __name__ == "__main__":
     reopen(Path(sys.argv[1]), workers=2).run()
 """
@@ -198,8 +193,8 @@ def test_a_leader_that_is_killed_takes_its_workers_along_and_can_be_followed(
     follower.run()
     assert [trial.state for trial in follower.trials()] == ["done", "done"]
     for trial in follower.trials():
-        history = Run(tmp_path / "s" / trial.folder).history
-        assert [epoch.epoch for epoch in history] == list(range(1, 21))
+        run = Run(tmp_path / "s" / trial.folder)
+        assert [epoch.epoch for epoch in run.history] == list(range(1, 21))
 
 
 def test_a_hopeless_trial_is_pruned_and_a_good_one_is_not(graph: Graph, tmp_path: Path) -> None:
@@ -221,6 +216,15 @@ def test_a_hopeless_trial_is_pruned_and_a_good_one_is_not(graph: Graph, tmp_path
     assert best_of(done.trials()) == max(good, better, key=lambda t: t.mrr or 0)
 
 
+def test_one_whose_scores_are_no_numbers_has_diverged(graph: Graph, tmp_path: Path) -> None:
+    """One step an epoch: the loss before it is finite, and validation finds out."""
+    space = Space.from_values({**PLAIN, "epochs": 2, "batch": 10_000, "lr": [0.1, 1e30]})
+    done = begin(graph, space, ALL, out=tmp_path / "s")
+    done.run()
+    states = {trial.settings["lr"]: trial.state for trial in done.trials()}
+    assert states == {0.1: "done", 1e30: "diverged"}
+
+
 def test_pruning_begins_where_it_is_told_to_or_by_rule() -> None:
     space = Space.from_values({**PLAIN, "epochs": 100, "validate_every": 3, "reg": [0.1, 0.2]})
     rule = search._pruner(space, SearchConfig())
@@ -233,7 +237,7 @@ def test_time_that_is_up_and_ctrl_c_save_and_say_how_to_go_on(graph: Graph, tmp_
     endless = GRID.fixing({"epochs": 10**6, "patience": 10**6, "lr": 0.1})
     path, interrupted = tmp_path / "s", list[str]()
     begin(graph, endless, ALL.replace(timeout="4s"), out=path).run()
-    before = Run(path / "trial-0000").history if (path / "trial-0000").exists() else []
+    before = history.read(path / "trial-0000" / HISTORY)  # none, if it was slow to begin
 
     def interrupt(what: str, done: int, total: int) -> None:
         if not interrupted and "epoch" in what and not what.endswith("epoch 0"):
@@ -256,6 +260,29 @@ def test_time_that_is_up_and_ctrl_c_save_and_say_how_to_go_on(graph: Graph, tmp_
     assert state["epoch"] == len(epochs) + 1
     assert (path / "report.html").exists()
     assert not children()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_whole_group_while_workers_start_is_quiet(
+    graph: Graph, tmp_path: Path, number: signal.Signals
+) -> None:
+    """As Ctrl-C on a terminal sends it, or `timeout`: to the leader and its workers at once."""
+    begin(graph, GRID, ALL, out=tmp_path / "s")
+    script = tmp_path / "leader.py"
+    script.write_text(LEADER)
+    command = [sys.executable, str(script), str(tmp_path / "s")]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as leader:
+        assert leader.stdout is not None
+        while not any(t.state == "under way" for t in look_into(tmp_path / "s").trials()):
+            assert leader.poll() is None
+        os.killpg(leader.pid, number)
+        said = leader.stdout.read()
+    assert "SearchInterrupted: stopped with 0 of 4 trials done" in said
+    assert "KeyboardInterrupt" not in said
+    assert all(not trial.ended for trial in look_into(tmp_path / "s").trials())
 
 
 def drawn(path: Path, *, of: int) -> list[dict[str, Any]]:
@@ -283,9 +310,9 @@ def test_tpe_draws_the_same_with_the_same_seed_also_after_a_stop(tmp_path: Path)
 MACHINE = """
 import json, sys
 from optuna.pruners import NopPruner
-from trifact.run.database import Database
-from trifact.run.space import Space
-from trifact.run.trialqueue import TrialQueue
+from trifact.trials.database import Database
+from trifact.trials.space import Space
+from trifact.trials.queue import TrialQueue
 queue = TrialQueue(Database.of(sys.argv[1]), "race", sys.argv[2])
 values = [float(k) for k in range(12)]
 queue.fill([{"reg": value} for value in values])
@@ -325,8 +352,8 @@ def test_what_another_machine_left_is_taken_over_when_it_has_fallen_silent(
     assert other.elsewhere() == 1
     assert other.recover() == 1  # its own, as if it had been killed
     assert [trial.state for trial in one.trials()] == ["under way", "cut off"]
-    monkeypatch.setattr(trialqueue, "BEAT", 0.0)
-    monkeypatch.setattr(trialqueue, "SILENCE", 0.0)
+    monkeypatch.setattr(queue, "BEAT", 0.0)
+    monkeypatch.setattr(queue, "SILENCE", 0.0)
     one.beat()
     assert other.elsewhere() == 1  # a sign of life
     assert other.elsewhere() == 1
@@ -340,6 +367,24 @@ def test_what_another_machine_left_is_taken_over_when_it_has_fallen_silent(
     assert (other.trials()[0].state, other.trials()[0].mrr) == ("done", 0.7)
 
 
+def test_a_trial_whose_taker_was_killed_before_it_said_so_is_taken_over(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = queue_of(database, "one"), queue_of(database, "other")
+    one._study.ask(one._distributions)
+    monkeypatch.setattr(queue, "SILENCE", 0.0)
+    assert other.elsewhere() == 1  # heard of for the first time
+    assert other.elsewhere() == 1
+    assert other.take() == (0, {"reg": 0.01})
+
+
+def test_a_file_of_trials_is_the_same_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert str(Database.of("sqlite:///here.db")) == f"sqlite:///{tmp_path / 'here.db'}"
+
+
 def test_two_places_work_on_one_search(graph: Graph, tmp_path: Path, postgres: str) -> None:
     config = ALL.replace(storage=postgres)
     one = begin(graph, GRID.fixing({"epochs": 1}), config, out=tmp_path / "one")
@@ -350,6 +395,10 @@ def test_two_places_work_on_one_search(graph: Graph, tmp_path: Path, postgres: s
     assert [trial.state for trial in one.trials()] == ["done"] * 4
     assert len(list((tmp_path / "two").glob("trial-*"))) == 4
     assert not list((tmp_path / "one").glob("trial-*"))
+    best = best_of(one.trials())
+    assert best is not None
+    assert two.folder_of_best(two.trials()) == tmp_path / "two" / best.folder
+    assert one.folder_of_best(one.trials()) is None
     assert (tmp_path / "one/trials.csv").read_text() == (tmp_path / "two/trials.csv").read_text()
     for other, what in ((GRID, "space"), (GRID.fixing({"epochs": 1}), "search")):
         changed = config if what == "space" else config.replace(sampler_seed=5)
@@ -397,10 +446,17 @@ def test_what_cannot_be_searched_is_refused(graph: Graph, tmp_path: Path) -> Non
     (tmp_path / "search.json").write_text("{}")
     with pytest.raises(RunError, match="this is no record of a search"):
         reopen(tmp_path)
-    hidden = {"format": 1, "name": "x", "place": "y", "storage": "postgresql://me:***@there/x"}
-    (tmp_path / "search.json").write_text(json.dumps(hidden))
-    with pytest.raises(ConfigError, match="say --storage again"):
+    (tmp_path / "search.json").write_text("[]")
+    with pytest.raises(RunError, match="this is no record of a search"):
         reopen(tmp_path)
+    hidden = {"name": "x", "place": "y", "storage": "postgresql://me:***@there/x", "workers": 1}
+    (tmp_path / "search.json").write_text(json.dumps({"format": 1, **hidden}))
+    with pytest.raises(ConfigError, match=r"password .* is not kept; say it with .* --storage URL"):
+        reopen(tmp_path)
+    (tmp_path / "search.json").write_text(json.dumps({"format": 1, **hidden, "storage": ""}))
+    with pytest.raises(RunError, match=r"trials\.db: the storage of this search is gone"):
+        reopen(tmp_path)
+    assert not (tmp_path / "trials.db").exists()
     assert not (tmp_path / "s").exists()
 
 
@@ -411,5 +467,5 @@ def test_an_error_of_the_machine_ends_the_search_with_its_sentence(
     (tmp_path / "s" / "trial-0000").write_text("a file where a folder should be")
     with pytest.raises(TrifactError, match="trial-0000"):
         running.run()
-    assert isinstance(running, Search)
+    assert [trial.state for trial in running.trials()][:1] == ["cut off"]
     assert not children()

@@ -12,7 +12,7 @@ import math
 import random
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
@@ -25,20 +25,19 @@ from trifact.errors import ConfigError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph, save_graph
 from trifact.progress import Progress, silent
-from trifact.run.database import Database
 from trifact.run.folder import locked, new_folder, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import resolved
-from trifact.run.searchoptions import SearchConfig
-from trifact.run.searchreport import page
 from trifact.run.signals import Interrupt, interruptible
-from trifact.run.space import Space
-from trifact.run.trialqueue import TrialQueue
-from trifact.run.trials import Trial, best_of, folder_of, write_trials
-from trifact.run.workers import Job, Outcome, Pool
+from trifact.trials.database import Database
+from trifact.trials.folder import BEST, REPORT, STORAGE, folder_of, read_record, write_record
+from trifact.trials.options import SearchConfig
+from trifact.trials.queue import TrialQueue
+from trifact.trials.report import page
+from trifact.trials.space import Space
+from trifact.trials.trial import Trial, best_of, write_trials
+from trifact.trials.workers import Job, Outcome, Pool
 
-RECORD, STORAGE, BEST, REPORT = "search.json", "trials.db", "best.toml", "report.html"
-FORMAT = 1
 TICK = 0.5  # seconds between two looks at the clock
 DEATHS = 3  # a trial whose process died so often is given up
 OF_SEARCH = ("sampler", "sampler_seed", "prune", "min_epochs", "reduction")
@@ -87,9 +86,20 @@ class Search:
         """The table of trials, the report, and the settings of the best."""
         trials = self.queue.trials()
         write_trials(trials, self.path)
-        write_text(self.path / REPORT, page(self.config.name, self.space, trials))
+        write_text(self.path / REPORT, self.page(trials))
         if best := best_of(trials):
             write_text(self.path / BEST, self.space.config(best.settings).to_toml())
+
+    def folder_of_best(self, trials: Sequence[Trial]) -> Path | None:
+        """The run of the best trial, if there is one, and if it was trained here."""
+        best = best_of(trials)
+        if best is None or best.place != self.queue.place:
+            return None
+        return self.path / best.folder
+
+    def page(self, trials: Sequence[Trial]) -> str:
+        """The report about its trials."""
+        return page(self.config.name, self.space, trials)
 
     def standing(self) -> str:
         """How far it is, in words."""
@@ -127,7 +137,7 @@ class Leading:
                         self.pool.stop()
             finally:
                 self.pool.close()
-        if self._refused:
+        if self._refused and not self.interrupt.asked:
             raise RunError(self._refused)
 
     @property
@@ -188,7 +198,10 @@ def begin(
     config = config or SearchConfig()
     space.check()
     if not len(graph.valid):
-        raise ConfigError(f"{graph.name}: it has no validation facts, by which trials are judged")
+        raise ConfigError(
+            f"{graph.name}: it has no validation facts, by which trials are judged; hold some out, "
+            "such as --valid 0.1"
+        )
     name = config.name or f"{Path(graph.name).stem}-{space.name}"
     path = out or unused_folder(f"search-{name}")
     database = Database.of(config.storage) if config.storage else Database.in_file(path / STORAGE)
@@ -218,8 +231,7 @@ def _set_up(
         _check_same(about, _identity(graph, space, config), config.name)
         queue.fill(_points(space, config))
     storage = str(database) if config.storage else ""
-    record = {"format": FORMAT, "name": config.name, "place": place, "storage": storage}
-    write_text(path / RECORD, json.dumps(record, indent=2) + "\n")
+    write_record(path, name=config.name, place=place, storage=storage, workers=config.workers)
     return _search(path, queue, config)
 
 
@@ -229,20 +241,37 @@ def reopen(path: Path, **changes: Any) -> Search:  # noqa: ANN401
         if name not in MAY_CHANGE:
             allowed = ", ".join(MAY_CHANGE)
             raise RunError(f"{name} cannot change when a search goes on; only {allowed} can")
-    record = _read_record(path)
-    storage = changes.get("storage") or record["storage"]
-    if "***" in storage:
-        raise ConfigError(f"{path}: the password of its storage is not kept; say --storage again")
-    database = Database.of(storage) if storage else Database.in_file(path / STORAGE)
+    search = look_into(path, **changes)
+    with search.queue.database.answering():
+        search.queue.fill(_points(search.space, search.config))
+    return search
+
+
+def look_into(path: Path, **changes: Any) -> Search:  # noqa: ANN401
+    """The search of a folder as it stands; nothing is added to it."""
+    record = read_record(path)
+    database = _storage_of(path, changes.get("storage") or record["storage"])
     queue = TrialQueue(database, record["name"], record["place"])
     with database.answering():
         about = queue.about
-        if not about:
-            raise RunError(f"{database}: it has no search {record['name']}; begin a new one")
-        kept = {**about["config"], "trials": about["trials"], "name": record["name"]}
-        config = SearchConfig.from_values({**kept, **changes})
-        queue.fill(_points(Space.from_values(about["space"]), config))
-    return _search(path, queue, config)
+    if not about:
+        raise RunError(f"{database}: it has no search {record['name']}; begin a new one")
+    own = {key: record[key] for key in ("name", "workers")}
+    kept = {**about["config"], "trials": about["trials"], **own}
+    return _search(path, queue, SearchConfig.from_values({**kept, **changes}))
+
+
+def _storage_of(path: Path, storage: str) -> Database:
+    """The database of a search that was begun."""
+    if "***" in storage:
+        raise ConfigError(
+            f"{path}: the password of its storage is not kept; say it with "
+            f"trifact search --resume {path} --storage URL"
+        )
+    database = Database.of(storage) if storage else Database.in_file(path / STORAGE)
+    if database.is_missing:
+        raise RunError(f"{database}: the storage of this search is gone; begin a new one")
+    return database
 
 
 def _search(path: Path, queue: TrialQueue, config: SearchConfig) -> Search:
@@ -310,17 +339,3 @@ def _pruner(space: Space, config: SearchConfig) -> BasePruner:
     every, epochs = space.highest("validate_every"), space.highest("epochs")
     first = config.min_epochs or max(every, math.ceil(epochs / config.reduction**3))
     return SuccessiveHalvingPruner(min_resource=first, reduction_factor=config.reduction)
-
-
-def _read_record(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads((path / RECORD).read_text(encoding="utf-8"))
-        version, _ = int(found["format"]), (found["name"], found["place"], found["storage"])
-    except FileNotFoundError:
-        raise RunError(f"{path}: this is not the folder of a search; it has no {RECORD}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path / RECORD}: this is no record of a search ({error})") from None
-    if version > FORMAT:
-        raise RunError(f"{path / RECORD}: its format is {version}, this trifact reads {FORMAT}")
-    assert isinstance(found, dict)
-    return found

@@ -43,16 +43,21 @@ class Database:
         if kind != "sqlite" or url.database in (None, "", ":memory:"):
             shown = url.render_as_string(hide_password=True)
             raise ConfigError(f"storage must be {FORM}, not {shown}")
-        return cls(url)
+        return cls.in_file(Path(str(url.database)))
 
     @classmethod
     def in_file(cls, path: Path) -> Database:
-        """SQLite in a file."""
+        """SQLite in a file; it is the same one wherever a search goes on."""
         return cls(sqlalchemy.URL.create("sqlite", database=str(path.absolute())))
 
     def __str__(self) -> str:
         """The URL without its password."""
         return self.url.render_as_string(hide_password=True)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it should be a file and is none."""
+        return self._file is not None and not self._file.exists()
 
     def open(self) -> RDBStorage:
         """The storage; its tables are made by whoever comes first, and by nobody else."""

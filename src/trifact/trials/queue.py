@@ -24,10 +24,10 @@ from optuna.pruners import BasePruner
 from optuna.samplers import TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
-from trifact.run.database import Database
-from trifact.run.space import Choice, Range, Space
-from trifact.run.trials import Trial
-from trifact.run.workers import Outcome
+from trifact.trials.database import Database
+from trifact.trials.space import Choice, Range, Space
+from trifact.trials.trial import Trial
+from trifact.trials.workers import Outcome
 
 BEAT = 15.0  # seconds between two signs of life
 SILENCE = 120.0  # without any for so long, a trial on another machine counts as cut off
@@ -131,7 +131,7 @@ class TrialQueue:
             mine = [
                 trial
                 for trial in self._with_state(TrialState.RUNNING)
-                if trial.user_attrs.get("pulse", self._pulse)["place"] == self.place
+                if self._place_of(trial) == self.place
             ]
             for trial in mine:
                 self._requeue(trial.number)
@@ -153,8 +153,8 @@ class TrialQueue:
         for trial in self._with_state(TrialState.RUNNING):
             if trial.number not in self._taken:
                 others.append(trial)
-                sign = trial.user_attrs.get("pulse")
-                if self._heard.get(trial.number, (None, 0.0))[0] != sign:
+                sign = trial.user_attrs.get("pulse")  # none, if it was killed while it took it
+                if trial.number not in self._heard or self._heard[trial.number][0] != sign:
                     self._heard[trial.number] = sign, now
         for trial in others:
             if now - self._heard[trial.number][1] > SILENCE:
@@ -184,7 +184,11 @@ class TrialQueue:
 
     def _is_ours(self, kept: FrozenTrial) -> bool:
         """Whether a trial that was taken here is still trained here, also after a long sleep."""
-        return kept.state == TrialState.RUNNING and kept.user_attrs["pulse"]["place"] == self.place
+        return kept.state == TrialState.RUNNING and self._place_of(kept) == self.place
+
+    def _place_of(self, kept: FrozenTrial) -> str:
+        """Where a trial was taken; ours, if nobody has said so: then whoever asks may have it."""
+        return str(kept.user_attrs.get("pulse", self._pulse)["place"])
 
     def _kept(self, number: int) -> FrozenTrial:
         return self._study.get_trials(deepcopy=False)[number]

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from trifact.run.pictures import Axis
-from trifact.run.space import Choice, Range
+from trifact.trials.space import Choice, Range
 
 WIDTH, HEIGHT = 860, 300
 LEFT, RIGHT, TOP, BOTTOM = 60, 30, 34, 20

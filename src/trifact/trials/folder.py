@@ -1,0 +1,44 @@
+"""A search on disk: which file is where, and what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from trifact.durable import write_text
+from trifact.errors import RunError
+
+RECORD, STORAGE, BEST, REPORT = "search.json", "trials.db", "best.toml", "report.html"
+FORMAT = 1
+KEPT = ("name", "place", "storage", "workers")
+
+
+def is_search(path: Path) -> bool:
+    """Whether a folder is that of a search."""
+    return (path / RECORD).is_file()
+
+
+def write_record(path: Path, **kept: Any) -> None:  # noqa: ANN401
+    """What a folder needs to go on: the rest is in the storage, for all machines."""
+    record = {"format": FORMAT, **{key: kept[key] for key in KEPT}}
+    write_text(path / RECORD, json.dumps(record, indent=2) + "\n")
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """What was kept; a folder without it is no search."""
+    try:
+        found = {"workers": 1, **json.loads((path / RECORD).read_text(encoding="utf-8"))}
+        version, kept = int(found["format"]), {key: found[key] for key in KEPT}
+    except FileNotFoundError:
+        raise RunError(f"{path}: this is not the folder of a search; it has no {RECORD}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path / RECORD}: this is no record of a search ({error})") from None
+    if version > FORMAT:
+        raise RunError(f"{path / RECORD}: its format is {version}, this trifact reads {FORMAT}")
+    return kept
+
+
+def folder_of(number: int) -> str:
+    """The folder of a trial's run, within that of the search."""
+    return f"trial-{number:04}"
