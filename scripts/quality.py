@@ -120,9 +120,9 @@ def section(found: Sequence[Curve]) -> list[str]:
         "## Quality by epoch and by second\n",
         "ComplEx of rank 100 with N3, Adagrad 0.1: one objective and seed, float32 unless said, "
         "and steps that differ in which facts they meet. The batches are such that an epoch has "
-        "equally many steps, so that a step sees equally many facts on average; with 1,000 facts "
-        "a step, as in the paper's code, it has more steps of fewer facts. Without a cap a query "
-        "comes with all its answers at once.\n",
+        "equally many steps, so that a step sees equally many facts on average. Without a cap a "
+        "query comes with all its answers at once; with cap 1 steps are of facts, as in the "
+        "paper's code.\n",
         f"![Validation MRR on {DRAWN} by epoch and by second](quality.png)\n",
         "| graph | | steps an epoch | seconds an epoch | goal | passed in epoch | after seconds "
         "| best (epoch) |",
