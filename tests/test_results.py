@@ -94,6 +94,12 @@ def everything() -> dict[str, Any]:
     contest = {
         "overall": {"mrr": {"first": 0.3, "difference": 0.01, "interval": [-0.002, 0.022]}},
         "wilcoxon": {"ranks_by_query": test, "mrr_by_fact": test},
+        "pooled": {
+            "differences": [0.01, -0.004],
+            "difference": 0.003,
+            "interval": [-0.001, 0.007],
+            "mrr_by_fact": test,
+        },
     }
     found |= {name_of(name, "small"): contest for name in CONTESTS}
     found["pace-nuc2-FB15K-237-small"] = {"ratio": 1.25}
@@ -108,6 +114,7 @@ def test_a_page_of_everything_lacks_nothing(everything: dict[str, Any]) -> None:
     assert f"{row['mrr']:.3f}/{row['hits@10']:.3f}".replace("0.", ".") in page
     assert "MRR +.010 (-.002 to +.022), p 0.03 (WN18RR)" in page
     assert "a step takes 1.25 times as long" in page
+    assert "| +.010 -.004 | +.003 (-.001 to +.007) | 0.03 |" in page
     assert "reg 0.15 [0.3] 0.6" in page
     for name in ("results-mrr.png", "results-batch.png", "results-tensors.png"):
         assert f"]({name})" in page
