@@ -23,7 +23,7 @@ def reproduce(
     ] = "",
     seeds: Annotated[
         int | None,
-        typer.Option(help="How many seeds, 0 and up; one, and three of beyond.", min=1, max=99),
+        typer.Option(help="How many seeds; one if not given, three of beyond.", min=1, max=99),
     ] = None,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs/paper"),
     results: Annotated[Path, typer.Option(help="Folder of the records.")] = Path("results/paper"),

@@ -56,8 +56,8 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
     found = compare(*contestants[0])
     del found["by_predicate"]
     record = {"format": FORMAT, "name": name, "commit": archive.commit(), "factors": factors}
-    record |= {**found, "runs": [record["name"] for pair in pairs for record in pair]}
-    record["pooled"] = pooled(contestants)
+    names = [run["name"] for pair in pairs for run in pair]
+    record |= {**found, "runs": names, "pooled": pooled(contestants)}
     archive.write(path, record)
     return record
 

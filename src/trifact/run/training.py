@@ -306,7 +306,6 @@ class Training:
     def _objective(self) -> Objective:
         config, model = self.config, self.model
         assert config.batch is not None
-        assert config.reg is not None
         reciprocal = config.setting == "reciprocal"
         examples = self.graph.reciprocal("train") if reciprocal else self.graph.train
         return Objective(
