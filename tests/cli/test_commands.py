@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,20 @@ def test_importing_trifact_imports_next_to_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert [name for name in done.stdout.split() if name.startswith("trifact")] == ["trifact"]
     assert "numpy" not in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("said", "spins"),
+    [({}, "2000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, "0")],
+)
+def test_threads_leave_a_busy_processor_soon(said: dict[str, str], spins: str) -> None:
+    command = [sys.executable, "-m", "trifact", "predict", "no-such-run", "Ada", "knows"]
+    unsaid = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    settings = unsaid | {"OMP_DISPLAY_ENV": "verbose"} | said
+    done = subprocess.run(command, capture_output=True, text=True, env=settings, check=False)
+    if "OPENMP DISPLAY" not in done.stderr:
+        pytest.skip("torch does not use GNU OpenMP here")
+    assert f"GOMP_SPINCOUNT = '{spins}'" in done.stderr
 
 
 def test_the_version_is_shown() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -49,6 +50,7 @@ for command in (
 app.add_typer(data.app, name="data")
 
 
+SPINS = "2000"
 NO_MEMORY = "the memory of this machine does not suffice; lower --rank or the memory options"
 
 
@@ -69,6 +71,7 @@ def trifact_command(
 
 def main() -> None:
     """Run the command; what a user or a machine did wrong is one sentence, not a traceback."""
+    _wait_briefly()
     try:
         app()
     except TrifactError as error:
@@ -88,6 +91,16 @@ def main() -> None:
         _stop(NO_MEMORY, 1)
     except OSError as error:
         _stop(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
+
+
+def _wait_briefly() -> None:
+    """Threads of torch (by GNU OpenMP) that wait for one another soon leave the processor.
+
+    They would spin for milliseconds. On a processor with other work the one that is waited for
+    may be the one that is kept out, and an epoch of seconds takes a minute.
+    """
+    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        os.environ["GOMP_SPINCOUNT"] = SPINS  # read when torch is imported, which is later
 
 
 def _stop(sentence: str, code: int) -> None:
