@@ -1,13 +1,15 @@
-"""Files that are there whole or not at all, whatever happens in between."""
+"""Files that are there whole or not at all, and are read only if they are what they should be."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from trifact.errors import OutputError
+from trifact.errors import OutputError, RunError
 
 
 @contextmanager
@@ -35,6 +37,32 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def read_json(
+    path: Path, *, what: str, newest: int, parts: tuple[str, ...] = (), advice: str
+) -> dict[str, Any] | None:
+    """An object that says its format, None where there is no such file.
+
+    One that is damaged, lacks one of `parts` or has a format over `newest` is refused: it is no
+    `what`, and `advice` says what to do.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        version = int(found["format"])
+        lacking = [part for part in parts if part not in found]
+        if lacking and version <= newest:
+            raise ValueError(f"it has no {lacking[0]!r}")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RunError(f"{path}: this is no {what} ({error}); {advice}") from None
+    if version > newest:
+        raise RunError(
+            f"{path}: its format is {version}, this trifact reads up to {newest}; update trifact"
+        )
+    assert isinstance(found, dict)
+    return found
 
 
 def _sync(path: Path) -> None:

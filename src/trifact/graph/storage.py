@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from trifact.durable import replacing, write_text
+from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
 from trifact.graph.facttable import SPLITS
 from trifact.graph.graph import Graph
@@ -58,8 +58,16 @@ def summary(graph: Graph) -> dict[str, Any]:
 def open_graph(folder: Path) -> Graph:
     """The graph that was kept in a folder; refused if it is not what was kept."""
     path = folder / "graph.json"
+    about = read_json(
+        path,
+        what="graph of a run",
+        newest=FORMAT,
+        parts=("name", "notes", "content_hash"),
+        advice="train again",
+    )
+    if about is None:
+        raise RunError(f"{path}: there is no graph of a run here")
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
         base = duckdb.connect()
         base.execute("set enable_progress_bar = false")
         entities, entity_labels = _names(base, folder, "entity")
@@ -73,13 +81,10 @@ def open_graph(folder: Path) -> Graph:
             notes=tuple(about["notes"]),
             **{split: _facts(base, folder, split) for split in SPLITS},
         )
-        wanted, version = about["content_hash"], int(about["format"])
     except (OSError, ValueError, KeyError, TypeError, duckdb.Error) as error:
         first_line = str(error).partition("\n")[0]
         raise RunError(f"{path}: there is no graph of a run here ({first_line})") from None
-    if version > FORMAT:
-        raise RunError(f"{path}: its format is {version}, this trifact reads up to {FORMAT}")
-    if graph.content_hash != wanted:
+    if graph.content_hash != about["content_hash"]:
         raise RunError(f"{folder / 'facts.parquet'}: its facts are not those that were kept")
     return graph
 

@@ -12,8 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from trifact.durable import write_text
-from trifact.errors import RunError
+from trifact.durable import read_json, write_text
 from trifact.run.run import Run
 
 FORMAT = 1
@@ -74,19 +73,7 @@ def write(path: Path, record: Record) -> None:
 
 def read(path: Path) -> Record | None:
     """A record, or None where there is none; one that is damaged or newer is refused."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        version = int(found["format"])
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: this is no record ({error}); move it away") from None
-    if version > FORMAT:
-        raise RunError(
-            f"{path}: its format is {version}, this trifact reads up to {FORMAT}; update trifact"
-        )
-    assert isinstance(found, dict)
-    return found
+    return read_json(path, what="record", newest=FORMAT, advice="move it away")
 
 
 def read_all(folder: Path) -> dict[str, Record]:

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from trifact.durable import replacing, write_text
+from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
 
 FORMAT = 1
@@ -48,18 +48,15 @@ def load(
 def read_manifest(folder: Path, name: str) -> dict[str, Any]:
     """The manifest of a checkpoint; a damaged one or one of a newer format is refused."""
     path = folder / f"{name}.json"
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        version, _ = int(manifest["format"]), (manifest["files"], manifest["state"])
-    except FileNotFoundError:
-        raise RunError(f"{path}: there is no such checkpoint; has the run been trained?") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: this is not a checkpoint's manifest ({error})") from None
-    if version > FORMAT:
-        raise RunError(
-            f"{path}: its format is {version}, this trifact reads up to {FORMAT}; update trifact"
-        )
-    assert isinstance(manifest, dict)
+    manifest = read_json(
+        path,
+        what="manifest of a checkpoint",
+        newest=FORMAT,
+        parts=("files", "state"),
+        advice="train again",
+    )
+    if manifest is None:
+        raise RunError(f"{path}: there is no such checkpoint; has the run been trained?")
     return manifest
 
 

@@ -6,10 +6,10 @@ Its fields are described in docs/evaluation.md; `FORMAT` counts its versions.
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
+from trifact.durable import read_json
 from trifact.errors import RunError
 from trifact.graph.description import CATEGORIES
 from trifact.graph.graph import Graph
@@ -60,18 +60,10 @@ def _section(
 
 def read_record(path: Path) -> dict[str, Any]:
     """A saved `metrics.json`; one that is damaged or of a newer format is refused."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        version, _ = int(found["format"]), (found["run"], found["protocol"], found["filtered"])
-    except FileNotFoundError:
-        raise RunError(f"{path}: there is no such evaluation; run `trifact evaluate`") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: this is no evaluation ({error}); evaluate again") from None
-    if version > FORMAT:
-        raise RunError(
-            f"{path}: its format is {version}, this trifact reads up to {FORMAT}; update trifact"
-        )
-    assert isinstance(found, dict)
+    parts = ("run", "protocol", "filtered")
+    found = read_json(path, what="evaluation", newest=FORMAT, parts=parts, advice="evaluate again")
+    if found is None:
+        raise RunError(f"{path}: there is no such evaluation; run `trifact evaluate`")
     return found
 
 

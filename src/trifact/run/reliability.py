@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from trifact.errors import RunError
+from trifact.durable import read_json
 from trifact.run.markup import figure, paragraph, side_by_side
 from trifact.run.pictures import Series, histogram, line_chart
 from trifact.run.run import Run
 
 FILE = "calibration.json"
 FORMAT = 1
-PARTS = ("fitted", "prior", "whole", "by_predicate", "reliability")
+PARTS = ("factors_sha256", "fitted", "prior", "whole", "by_predicate", "reliability")
 
 
 def read_kept(run: Run) -> dict[str, Any] | None:
     """The run's `calibration.json`, None where there is none; damaged or newer, it is refused."""
     path = run.path / FILE
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        version, _ = int(found["format"]), str(found["factors_sha256"])
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: this is no calibration ({error}); calibrate again") from None
-    if version > FORMAT:
-        raise RunError(
-            f"{path}: its format is {version}, this trifact reads up to {FORMAT}; update trifact"
-        )
-    lacking = [part for part in PARTS if part not in found]
-    if lacking:
-        raise RunError(f"{path}: it has no {lacking[0]!r}; calibrate again")
-    assert isinstance(found, dict)
-    return found
+    return read_json(path, what="calibration", newest=FORMAT, parts=PARTS, advice="calibrate again")
 
 
 def is_current(run: Run, kept: dict[str, Any]) -> bool:

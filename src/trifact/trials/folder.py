@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trifact.durable import write_text
+from trifact.durable import read_json, write_text
 from trifact.errors import RunError
 
 RECORD, STORAGE, BEST, REPORT = "search.json", "trials.db", "best.toml", "report.html"
@@ -27,16 +27,16 @@ def write_record(path: Path, **kept: Any) -> None:  # noqa: ANN401
 
 def read_record(path: Path) -> dict[str, Any]:
     """What was kept; a folder without it is no search."""
-    try:
-        found = {"workers": 1, **json.loads((path / RECORD).read_text(encoding="utf-8"))}
-        version, kept = int(found["format"]), {key: found[key] for key in KEPT}
-    except FileNotFoundError:
-        raise RunError(f"{path}: this is not the folder of a search; it has no {RECORD}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path / RECORD}: this is no record of a search ({error})") from None
-    if version > FORMAT:
-        raise RunError(f"{path / RECORD}: its format is {version}, this trifact reads {FORMAT}")
-    return kept
+    found = read_json(
+        path / RECORD,
+        what="record of a search",
+        newest=FORMAT,
+        parts=KEPT,
+        advice="search anew in another folder",
+    )
+    if found is None:
+        raise RunError(f"{path}: this is not the folder of a search; it has no {RECORD}")
+    return {key: found[key] for key in KEPT}
 
 
 def folder_of(number: int) -> str:

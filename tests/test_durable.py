@@ -1,0 +1,64 @@
+"""Files are whole or not there, and read only if they are what they should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trifact.durable import read_json, replacing, write_text
+from trifact.errors import OutputError, RunError
+
+
+def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "kept.txt"
+    write_text(path, "old")
+    with pytest.raises(ZeroDivisionError), replacing(path) as part:
+        part.write_text("half of the n")
+        _ = 1 / 0
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    write_text(tmp_path / "file", "")
+    with pytest.raises(OutputError, match=r"file/below: cannot be written"):
+        write_text(tmp_path / "file" / "below", "text")
+
+
+def read(path: Path) -> dict[str, object] | None:
+    return read_json(path, what="map", newest=2, parts=("scale",), advice="draw it again")
+
+
+def test_a_file_of_ours_comes_back_and_none_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "map.json"
+    assert read(path) is None
+    write_text(path, '{"format": 1, "scale": 3}')
+    assert read(path) == {"format": 1, "scale": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", r"this is no map \(.*\); draw it again"),
+        ("[1]", r"this is no map \(.*\); draw it again"),
+        ('{"scale": 3}', r"this is no map \('format'\); draw it again"),
+        ('{"format": "x", "scale": 3}', r"this is no map \(.*\); draw it again"),
+        ('{"format": 1}', r"this is no map \(it has no 'scale'\); draw it again"),
+        ("[" * 100_000, r"this is no map \(.*\); draw it again"),
+        ('{"format": 3}', "its format is 3, this trifact reads up to 2; update trifact"),
+    ],
+)
+def test_another_file_is_refused_in_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "map.json"
+    path.write_text(text)
+    with pytest.raises(RunError, match=f"map.json: {sentence}"):
+        read(path)
+
+
+def test_bytes_and_folders_are_refused_too(tmp_path: Path) -> None:
+    (tmp_path / "map.json").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "folder.json").mkdir()
+    for name in ("map.json", "folder.json"):
+        with pytest.raises(RunError, match=f"{name}: this is no map"):
+            read(tmp_path / name)
