@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import multiprocessing
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy
 
 import trifact
 from trifact.errors import ConfigError, OutputError, RunError, TrifactError
@@ -26,14 +21,11 @@ from trifact.run import history, training
 from trifact.run.checkpoint import read_manifest
 from trifact.run.folder import CHECKPOINTS, HISTORY
 from trifact.run.run import Run
-from trifact.trials import queue, search
-from trifact.trials.database import Database
+from trifact.trials import search
 from trifact.trials.options import SearchConfig
-from trifact.trials.queue import TrialQueue
 from trifact.trials.search import Search, SearchInterrupted, begin, look_into, reopen
 from trifact.trials.space import Space
 from trifact.trials.trial import Trial, best_of
-from trifact.trials.workers import Outcome
 
 PLAIN: dict[str, Any] = {
     "rank": 4,
@@ -44,48 +36,6 @@ PLAIN: dict[str, Any] = {
 }
 GRID = Space.from_values({**PLAIN, "reg": [0.01, 0.1], "lr": [0.1, 0.3]})
 ALL = SearchConfig(prune=False)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """The URL of a real server in a throw-away cluster, on a socket of its own."""
-    pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not found:
-        pytest.skip("there is no PostgreSQL server here (Debian: apt-get install postgresql)")
-    binaries = found[-1].parent
-    user = "nobody" if os.getuid() == 0 else getpass.getuser()  # initdb refuses root
-    folder = Path(tempfile.mkdtemp(prefix="trifact-postgres-"))
-    shutil.chown(folder, user)
-
-    def server(program: str, *words: str) -> None:
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        whom = {"user": user, "extra_groups": []} if os.getuid() == 0 else {}
-        command = [binaries / program, "-D", folder / "data", *words]
-        subprocess.run(command, check=True, cwd=folder, **quiet, **whom)  # type: ignore[call-overload]
-
-    server("initdb", "-U", "trifact", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8")
-    options = f"-c listen_addresses='' -c fsync=off -k {folder}"
-    server("pg_ctl", "-w", "-o", options, "-l", str(folder / "log"), "start")
-    yield f"postgresql://trifact@/postgres?host={folder}"
-    server("pg_ctl", "-w", "-m", "immediate", "stop")
-    shutil.rmtree(folder)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'shared.db'}"
-    server = sqlalchemy.make_url(request.getfixturevalue("postgres"))
-    name = f"test_{time.time_ns()}"
-    engine = sqlalchemy.create_engine(
-        server.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT"
-    )
-    with engine.connect() as connection:
-        connection.execute(sqlalchemy.text(f"create database {name}"))
-    engine.dispose()
-    return server.set(database=name).render_as_string()
 
 
 def points(trials: list[Trial]) -> list[tuple[Any, ...]]:
@@ -285,106 +235,6 @@ def test_a_signal_to_the_whole_group_while_workers_start_is_quiet(
     assert all(not trial.ended for trial in look_into(tmp_path / "s").trials())
 
 
-def drawn(path: Path, *, of: int) -> list[dict[str, Any]]:
-    """The trials that TPE wants, if small rates are good; as many as are missing are added."""
-    queue = TrialQueue(Database.in_file(path), "tpe", "here")
-    space = Space.from_values({"lr": {"low": 0.01, "high": 0.5, "log": True}, "rank": [1, 2, 3]})
-    queue.fill([{} for _ in range(of)])
-    queue.use(space, search._pruner(GRID, ALL), seed=3)
-    while taken := queue.take():
-        number, settings = taken
-        queue.report(number, 1, 1 - settings["lr"])
-        queue.finish(number, Outcome("done", mrr=1 - settings["lr"]))
-    return [trial.settings for trial in queue.trials()]
-
-
-def test_tpe_draws_the_same_with_the_same_seed_also_after_a_stop(tmp_path: Path) -> None:
-    whole = drawn(tmp_path / "whole.db", of=14)
-    assert drawn(tmp_path / "parts.db", of=6) == whole[:6]
-    assert drawn(tmp_path / "parts.db", of=14) == whole
-    rates = [settings["lr"] for settings in whole]
-    assert len(set(rates)) == 14
-    assert all(0.01 <= rate <= 0.5 for rate in rates)
-
-
-MACHINE = """
-import json, sys
-from optuna.pruners import NopPruner
-from trifact.trials.database import Database
-from trifact.trials.space import Space
-from trifact.trials.queue import TrialQueue
-queue = TrialQueue(Database.of(sys.argv[1]), "race", sys.argv[2])
-values = [float(k) for k in range(12)]
-queue.fill([{"reg": value} for value in values])
-queue.use(Space.from_values({"reg": values}), NopPruner(), seed=0)
-while taken := queue.take():
-    print(json.dumps(taken))
-"""
-
-
-def test_machines_that_begin_at_once_make_one_queue_and_take_each_trial_once(
-    database: str,
-) -> None:
-    command = [sys.executable, "-W", "error", "-c", MACHINE, database]
-    pipe = subprocess.PIPE
-    machines = [subprocess.Popen([*command, f"m{k}"], stdout=pipe, text=True) for k in range(3)]
-    lines = [line for machine in machines for line in machine.communicate()[0].splitlines()]
-    assert [machine.returncode for machine in machines] == [0, 0, 0]
-    taken = sorted(json.loads(line) for line in lines)
-    assert taken == [[number, {"reg": float(number)}] for number in range(12)]
-
-
-def queue_of(url: str, place: str) -> TrialQueue:
-    queue = TrialQueue(Database.of(url), "one", place)
-    queue.fill([{"reg": 0.01}, {"reg": 0.1}])
-    queue.use(GRID.fixing({"lr": 0.1}), search._pruner(GRID, ALL), seed=0)
-    return queue
-
-
-def test_what_another_machine_left_is_taken_over_when_it_has_fallen_silent(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = queue_of(database, "one"), queue_of(database, "other")
-    assert one.take() == (0, {"reg": 0.01})
-    assert one.report(0, 1, 0.5) == ""
-    assert other.take() == (1, {"reg": 0.1})
-    assert other.take() is None
-    assert other.elsewhere() == 1
-    assert other.recover() == 1  # its own, as if it had been killed
-    assert [trial.state for trial in one.trials()] == ["under way", "cut off"]
-    monkeypatch.setattr(queue, "BEAT", 0.0)
-    monkeypatch.setattr(queue, "SILENCE", 0.0)
-    one.beat()
-    assert other.elsewhere() == 1  # a sign of life
-    assert other.elsewhere() == 1
-    assert [trial.state for trial in one.trials()] == ["cut off", "cut off"]
-    assert other.take() == (0, {"reg": 0.01})
-    assert one.report(0, 2, 0.6) == "another machine went on with it"
-    one.beat()
-    one.finish(0, Outcome("done", mrr=0.6))
-    assert other.trials()[0].state == "under way"
-    other.finish(0, Outcome("done", mrr=0.7, best_epoch=2, epochs=3))
-    assert (other.trials()[0].state, other.trials()[0].mrr) == ("done", 0.7)
-
-
-def test_a_trial_whose_taker_was_killed_before_it_said_so_is_taken_over(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = queue_of(database, "one"), queue_of(database, "other")
-    one._study.ask(one._distributions)
-    monkeypatch.setattr(queue, "SILENCE", 0.0)
-    assert other.elsewhere() == 1  # heard of for the first time
-    assert other.elsewhere() == 1
-    assert other.take() == (0, {"reg": 0.01})
-
-
-def test_a_file_of_trials_is_the_same_wherever_one_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert str(Database.of("sqlite:///here.db")) == f"sqlite:///{tmp_path / 'here.db'}"
-
-
 def test_two_places_work_on_one_search(graph: Graph, tmp_path: Path, postgres: str) -> None:
     config = ALL.replace(storage=postgres)
     one = begin(graph, GRID.fixing({"epochs": 1}), config, out=tmp_path / "one")
@@ -405,19 +255,6 @@ def test_two_places_work_on_one_search(graph: Graph, tmp_path: Path, postgres: s
         with pytest.raises(ConfigError, match=f"with another {what}; give another --name"):
             begin(graph, other, changed, out=tmp_path / "three")
         assert not (tmp_path / "three").exists()
-
-
-@pytest.mark.parametrize(
-    ("url", "sentence"),
-    [
-        ("nonsense", "storage must be sqlite:///FILE or postgresql://"),
-        ("sqlite://", "storage must be sqlite:///FILE"),
-        ("mysql://me:secret@there/x", "storage must be .*, not mysql://me:...@there/x"),
-    ],
-)
-def test_a_storage_that_cannot_be_one_is_refused(url: str, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence):
-        Database.of(url)
 
 
 def test_a_storage_that_does_not_answer_is_one_sentence(graph: Graph, tmp_path: Path) -> None:

@@ -1,0 +1,148 @@
+"""A session does what is missing: rows, seeds, contests, paces."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import trifact
+from tests.paper.conftest import RECIPE, STEPS, TRAIN, library
+from trifact.errors import DownloadError, RunError
+from trifact.graph import loading
+from trifact.paper import archive, reproduction
+from trifact.paper.beyond import beyond
+from trifact.paper.claims import wilcoxon
+from trifact.paper.contests import keep_contest
+from trifact.paper.pace import seconds_a_step
+from trifact.paper.plan import Wish
+from trifact.paper.recipes import Choice
+from trifact.paper.reproduction import Workshop
+from trifact.paper.session import Session
+from trifact.paper.tables import Findings, table2
+from trifact.tensor.descent import Objective
+
+pytestmark = pytest.mark.usefixtures("known_by_name")
+
+
+def test_a_session_does_what_is_missing_and_leaves_out_what_has_no_data(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipes = library("complex-n3-reciprocal", "cp-n3-standard")
+    recipes |= {
+        name.replace("Toy", "Gone"): replace(r, dataset="Gone") for name, r in recipes.items()
+    }
+    original, notes, asked = loading.load, list[str](), list[str]()
+
+    def load(name: str, **more: Any) -> object:
+        asked.append(name)
+        if name == "Gone":
+            raise DownloadError("no network")
+        return original(name, **more)
+
+    monkeypatch.setattr(reproduction, "load", load)
+    wish = Wish("table2", datasets=("Gone", "Toy"))
+    missing = Session(recipes, replace(shop, say=notes.append)).fulfil(wish)
+    assert missing == {"Gone"}
+    assert asked == ["Gone", "Toy", "Toy"]
+    assert "Gone is left out: no network" in notes
+    kept = archive.read_all(shop.results)
+    assert sorted(kept) == ["Toy-complex-n3-reciprocal-small", "Toy-cp-n3-standard-small"]
+    sheet = table2(Findings(kept, recipes, missing), ["Toy", "Gone"], ["small"])
+    by_model = {
+        row[0] or above[0]: row for above, row in zip(sheet.rows, sheet.rows[1:], strict=False)
+    }
+    cell = kept["Toy-complex-n3-reciprocal-small"]["metrics"]["test"]
+    shown = f"{cell['mrr']:.3f}/{cell['hits@10']:.3f}".replace("0.", ".")
+    assert by_model["ComplEx-N3"][2:] == (shown, "no data")
+    assert by_model["ComplEx-FRO"][2:] == ("-", "-")
+
+
+def test_other_seeds_take_the_choice_of_the_first(shop: Workshop) -> None:
+    recipes = library("complex-n3-reciprocal")
+    Session(recipes, shop).fulfil(Wish("table2", datasets=("Toy",), seeds=3))
+    kept = archive.read_all(shop.results)
+    name = "Toy-complex-n3-reciprocal-small"
+    assert sorted(kept) == [name, f"{name}-seed1", f"{name}-seed2"]
+    for seed in (1, 2):
+        record = kept[f"{name}-seed{seed}"]
+        assert record["config"]["reg"] == kept[name]["choice"]["chosen"]
+        assert record["config"]["seed"] == seed
+        assert len(record["history"]) == 5
+    notes = table2(Findings(kept, recipes), ["Toy"], ["small"]).notes
+    assert any(note.startswith(f"{name}: MRR of the other seeds .") for note in notes)
+
+
+def test_a_contest_is_that_of_the_runs_and_is_made_once(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipes = library("cp-fro-reciprocal", "cp-n3-reciprocal")
+    wish = Wish("wilcoxon", datasets=("Toy",))
+    Session(recipes, shop).fulfil(wish)
+    kept = archive.read_all(shop.results)
+    found = kept["contest-n3-over-fro-Toy-small"]
+    before, after = (kept[f"Toy-cp-{norm}-reciprocal-small"] for norm in ("fro", "n3"))
+    row = found["overall"]["mrr"]
+    assert row["first"] == pytest.approx(before["metrics"]["test"]["mrr"])
+    assert row["first"] + row["difference"] == pytest.approx(after["metrics"]["test"]["mrr"])
+    assert found["wilcoxon"]["mrr_by_fact"]["pairs"] == 12
+    shutil.rmtree(shop.runs)  # nothing of them is needed any more
+    Session(recipes, shop).fulfil(wish)
+    assert archive.read_all(shop.results) == kept
+    sheet = wilcoxon(Findings(kept, recipes), ["Toy"], ["small"])
+    assert [row[1] for row in sheet.rows] == ["ranks, queries", "MRR, facts"]
+    (shop.results / "contest-n3-over-fro-Toy-small.json").unlink()
+    with pytest.raises(RunError, match="the ranks of this run are needed and it is gone"):
+        keep_contest("contest-x", [(before, after)], shop=shop)
+
+
+def test_what_came_later_is_compared_seed_by_seed_and_over_all(shop: Workshop) -> None:
+    recipes = library("complex-n3-reciprocal", "complex-dura-reciprocal")
+    second = replace(RECIPE, row="complex-n3-reciprocal-relations", train=TRAIN.replace(reg=0.1))
+    second = replace(second, choice=Choice(setting="relations", values=(0.1, 1.0), epochs=2))
+    recipes[second.name] = second
+    Session(recipes, shop).fulfil(Wish("beyond", datasets=("Toy",), seeds=2))
+    kept = archive.read_all(shop.results)
+    for contest, row in (("relations", second.row), ("dura", "complex-dura-reciprocal")):
+        found = kept[f"contest-{contest}-Toy-small"]["pooled"]
+        gains = [
+            kept[f"Toy-{row}-small{seed}"]["metrics"]["test"]["mrr"]
+            - kept[f"Toy-complex-n3-reciprocal-small{seed}"]["metrics"]["test"]["mrr"]
+            for seed in ("", "-seed1")
+        ]
+        assert found["pairs"] == 2
+        assert found["differences"] == pytest.approx(gains)
+        assert found["difference"] == pytest.approx(sum(gains) / 2)
+        low, high = found["interval"]
+        assert low <= found["difference"] <= high
+        assert found["mrr_by_fact"]["pairs"] == 12
+    assert kept[second.name]["config"]["relations"] in (0.1, 1.0)
+    sheet = beyond(Findings(kept, recipes), ["Toy", "Other"], ["small"])
+    assert [len(row) for row in sheet.rows] == [1, 2, 5, 5, 1, 2, 2, 2]
+    assert sheet.rows[-1][-1] == "-"
+
+
+def test_the_nuclear_2_norm_is_also_timed(shop: Workshop) -> None:
+    recipes = library("cp-n3-reciprocal", "cp-nuc2-reciprocal")
+    Session(recipes, shop).fulfil(Wish("claims", datasets=("Toy",)))
+    pace = archive.read(shop.results / "pace-nuc2-Toy-small.json")
+    assert pace is not None
+    assert pace["ratio"] == pace["seconds"][1] / pace["seconds"][0] > 0
+    assert (shop.results / "contest-nuc2-Toy-small.json").exists()
+
+
+def test_steps_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    order, original = list[int](), Objective.step
+
+    def step(self: Objective, *args: object) -> object:
+        order.append(self.model.rank)
+        return original(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Objective, "step", step)
+    configs = [TRAIN.replace(rank=rank, reg=0.1) for rank in (2, 3)]
+    found = seconds_a_step(trifact.load("Toy"), *configs, steps=10)  # more than an epoch has
+    assert len(found) == 2
+    assert order == [2, 3] * (len(order) // 2)
+    assert len(order) > 2 * STEPS

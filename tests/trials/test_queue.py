@@ -1,0 +1,132 @@
+"""A queue of trials is one for all machines, and loses none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trials.test_search import ALL, GRID
+from trifact.errors import ConfigError
+from trifact.trials import queue, search
+from trifact.trials.database import Database
+from trifact.trials.queue import TrialQueue
+from trifact.trials.space import Space
+from trifact.trials.workers import Outcome
+
+
+def drawn(path: Path, *, of: int) -> list[dict[str, Any]]:
+    """The trials that TPE wants, if small rates are good; as many as are missing are added."""
+    queue = TrialQueue(Database.in_file(path), "tpe", "here")
+    space = Space.from_values({"lr": {"low": 0.01, "high": 0.5, "log": True}, "rank": [1, 2, 3]})
+    queue.fill([{} for _ in range(of)])
+    queue.use(space, search._pruner(GRID, ALL), seed=3)
+    while taken := queue.take():
+        number, settings = taken
+        queue.report(number, 1, 1 - settings["lr"])
+        queue.finish(number, Outcome("done", mrr=1 - settings["lr"]))
+    return [trial.settings for trial in queue.trials()]
+
+
+def test_tpe_draws_the_same_with_the_same_seed_also_after_a_stop(tmp_path: Path) -> None:
+    whole = drawn(tmp_path / "whole.db", of=14)
+    assert drawn(tmp_path / "parts.db", of=6) == whole[:6]
+    assert drawn(tmp_path / "parts.db", of=14) == whole
+    rates = [settings["lr"] for settings in whole]
+    assert len(set(rates)) == 14
+    assert all(0.01 <= rate <= 0.5 for rate in rates)
+
+
+MACHINE = """
+import json, sys
+from optuna.pruners import NopPruner
+from trifact.trials.database import Database
+from trifact.trials.space import Space
+from trifact.trials.queue import TrialQueue
+queue = TrialQueue(Database.of(sys.argv[1]), "race", sys.argv[2])
+values = [float(k) for k in range(12)]
+queue.fill([{"reg": value} for value in values])
+queue.use(Space.from_values({"reg": values}), NopPruner(), seed=0)
+while taken := queue.take():
+    print(json.dumps(taken))
+"""
+
+
+def test_machines_that_begin_at_once_make_one_queue_and_take_each_trial_once(
+    database: str,
+) -> None:
+    command = [sys.executable, "-W", "error", "-c", MACHINE, database]
+    pipe = subprocess.PIPE
+    machines = [subprocess.Popen([*command, f"m{k}"], stdout=pipe, text=True) for k in range(3)]
+    lines = [line for machine in machines for line in machine.communicate()[0].splitlines()]
+    assert [machine.returncode for machine in machines] == [0, 0, 0]
+    taken = sorted(json.loads(line) for line in lines)
+    assert taken == [[number, {"reg": float(number)}] for number in range(12)]
+
+
+def queue_of(url: str, place: str) -> TrialQueue:
+    queue = TrialQueue(Database.of(url), "one", place)
+    queue.fill([{"reg": 0.01}, {"reg": 0.1}])
+    queue.use(GRID.fixing({"lr": 0.1}), search._pruner(GRID, ALL), seed=0)
+    return queue
+
+
+def test_what_another_machine_left_is_taken_over_when_it_has_fallen_silent(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = queue_of(database, "one"), queue_of(database, "other")
+    assert one.take() == (0, {"reg": 0.01})
+    assert one.report(0, 1, 0.5) == ""
+    assert other.take() == (1, {"reg": 0.1})
+    assert other.take() is None
+    assert other.elsewhere() == 1
+    assert other.recover() == 1  # its own, as if it had been killed
+    assert [trial.state for trial in one.trials()] == ["under way", "cut off"]
+    monkeypatch.setattr(queue, "BEAT", 0.0)
+    monkeypatch.setattr(queue, "SILENCE", 0.0)
+    one.beat()
+    assert other.elsewhere() == 1  # a sign of life
+    assert other.elsewhere() == 1
+    assert [trial.state for trial in one.trials()] == ["cut off", "cut off"]
+    assert other.take() == (0, {"reg": 0.01})
+    assert one.report(0, 2, 0.6) == "another machine went on with it"
+    one.beat()
+    one.finish(0, Outcome("done", mrr=0.6))
+    assert other.trials()[0].state == "under way"
+    other.finish(0, Outcome("done", mrr=0.7, best_epoch=2, epochs=3))
+    assert (other.trials()[0].state, other.trials()[0].mrr) == ("done", 0.7)
+
+
+def test_a_trial_whose_taker_was_killed_before_it_said_so_is_taken_over(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = queue_of(database, "one"), queue_of(database, "other")
+    one._study.ask(one._distributions)
+    monkeypatch.setattr(queue, "SILENCE", 0.0)
+    assert other.elsewhere() == 1  # heard of for the first time
+    assert other.elsewhere() == 1
+    assert other.take() == (0, {"reg": 0.01})
+
+
+def test_a_file_of_trials_is_the_same_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert str(Database.of("sqlite:///here.db")) == f"sqlite:///{tmp_path / 'here.db'}"
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("nonsense", "storage must be sqlite:///FILE or postgresql://"),
+        ("sqlite://", "storage must be sqlite:///FILE"),
+        ("mysql://me:secret@there/x", "storage must be .*, not mysql://me:...@there/x"),
+    ],
+)
+def test_a_storage_that_cannot_be_one_is_refused(url: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        Database.of(url)
