@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 import torch
 
 import trifact
-from trifact.errors import ConfigError, OutputError, RunError, TrainingError
+from trifact.errors import ConfigError, DivergedError, OutputError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import training
 from trifact.run.history import Epoch
@@ -248,7 +249,8 @@ def test_a_warm_start_takes_the_rows_of_names_that_both_know(graph: Graph, tmp_p
         test=0.0,
     )
     config = QUICK.replace(epochs=0)
-    new = training.train(larger, config, out=tmp_path / "new", warm_start=old.path)
+    warm = config.replace(warm_start=str(old.path))
+    new = training.train(larger, warm, out=tmp_path / "new")
     cold = training.train(larger, config, out=tmp_path / "cold")
     for kind, table in (("entities", "entity"), ("predicates", "predicate")):
         ours, theirs = getattr(larger, kind), getattr(graph, kind)
@@ -264,8 +266,69 @@ def test_a_warm_start_takes_the_rows_of_names_that_both_know(graph: Graph, tmp_p
 
 def test_a_warm_start_needs_the_same_kind_of_model(graph: Graph, tmp_path: Path) -> None:
     old = training.train(graph, QUICK, out=tmp_path / "old")
+    config = QUICK.replace(rank=4, warm_start=str(old.path))
     with pytest.raises(RunError, match="its rank is 8, not 4"):
-        training.train(graph, QUICK.replace(rank=4), out=tmp_path / "new", warm_start=old.path)
+        training.train(graph, config, out=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_warm_start_is_not_forgotten(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    monkeypatch.chdir(tmp_path)
+    config = QUICK.replace(warm_start="old")
+    whole = training.train(graph, config, out=tmp_path / "whole")
+    with monkeypatch.context() as patch:  # killed before there is anything to go on with
+        patch.setattr(training.Training, "run", lambda *_: None)
+        training.train(graph, config, out=tmp_path / "killed")
+    monkeypatch.chdir(tmp_path / "old")
+    assert same(training.resume(tmp_path / "killed"), whole)
+    assert whole.history[0].loss < old.history[0].loss
+    again = training.refit(whole)
+    assert again.history[0].loss < old.history[0].loss
+
+
+def test_a_refit_that_was_cut_off_goes_on(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    whole = training.refit(run)
+    shutil.move(whole.path, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        training.refit(run, on_epoch=interrupted)
+    assert same(training.refit(run), Run(tmp_path / "whole"))
+    assert training.refit(run).factors_hash() == Run(tmp_path / "whole").factors_hash()
+    training.resume(run.path, epochs=QUICK.epochs, patience=QUICK.patience + 1)
+    with pytest.raises(RunError, match="of other settings or epochs than the run now"):
+        training.refit(Run(run.path))
+
+
+def interrupted(_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_refit_cannot_follow_validation(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK.replace(schedule="plateau"), out=tmp_path / "run")
+    with pytest.raises(ConfigError, match="goes by validation, which a refit has not"):
+        training.refit(run)
+
+
+@pytest.mark.parametrize("settings", [{"regularizer": "nuc2"}, {"weighting": "none"}])
+def test_a_batch_may_be_larger_than_the_graph(
+    graph: Graph, tmp_path: Path, settings: dict[str, str]
+) -> None:
+    config = QUICK.replace(reg=0.01, **settings)
+    all_of_it = len(graph.queries("train"))
+    one = training.train(graph, config.replace(batch=all_of_it), out=tmp_path / "one")
+    two = training.train(graph, config.replace(batch=10**6), out=tmp_path / "two")
+    assert same(one, two)
+
+
+def test_what_diverged_leaves_no_best(graph: Graph, tmp_path: Path) -> None:
+    wild = {"optimizer": "sgd", "lr": 3e38, "init_scale": 10.0, "validate_every": 0, "epochs": 1}
+    config = QUICK.replace(**wild, batch=10**6)
+    with pytest.raises(DivergedError, match="in epoch 1 "):
+        training.train(graph, config, out=tmp_path / "run")
+    assert not (tmp_path / "run/checkpoints/best.json").exists()
 
 
 def test_the_rule_fills_in_what_was_left_open(graph: Graph) -> None:

@@ -67,12 +67,14 @@ def calibrate(
     from trifact.answer.pool import pool_of  # who only reads a calibration needs no readers
 
     config, graph = config or CalibrateConfig(), run.graph()
-    pool = pool_of(graph, run.model(), config, progress=progress)
+    factors, model = run.factors_hash(), run.model()
+    run.refuse_change(factors)
+    pool = pool_of(graph, model, config, progress=progress)
     progress("fitting", 0, 0)
-    fitted = {**pool.about, "factors_sha256": run.factors_hash(), "note": ""}
+    fitted = {**pool.about, "factors_sha256": factors, "note": ""}
     record = {
         "format": FORMAT,
-        "factors_sha256": run.factors_hash(),
+        "factors_sha256": factors,
         "graph": graph.content_hash,
         "fitted": fitted,
         **_found(graph, pool, config.seed),

@@ -10,7 +10,7 @@ import typer
 
 from trifact.answer.calibration import calibrate, judge
 from trifact.answer.options import CalibrateConfig
-from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.cli.screen import count, heading, say, screen, short, table, watching
 from trifact.run.reliability import FILE, summary
 from trifact.run.run import Run
 
@@ -51,8 +51,8 @@ def _say_what_was_left_out(fitted: dict[str, Any]) -> None:
 def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> None:
     """The maps, the measures, said against true, and the predicates at both ends."""
     out, whole = screen(), record["whole"]
-    out.print(f"[bold]{run.graph().name}[/bold]  {run.config.model}, rank {run.config.rank}")
-    out.print(summary(record) + "\n", style="dim", markup=False)
+    out.print(heading(run.graph().name, f"  {run.config.model}, rank {run.config.rank}"))
+    out.print(summary(record) + "\n", style="dim")
     out.print(
         f"prior {record['prior']:.4f}; all predicates together: "
         f"log-odds = {whole['slope']:.3f} * score {whole['intercept']:+.3f}\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from trifact.cli.screen import say, screen, short, table, watching
+from trifact.cli.screen import heading, say, screen, short, table, watching
 from trifact.errors import ConfigError, RunError
 from trifact.progress import Progress
 from trifact.run.comparison import Contestant, compare
@@ -64,8 +64,8 @@ def show(result: dict[str, Any]) -> None:
     """Two runs: the metrics, the tests, and where the difference comes from."""
     out, (first, second) = screen(), result["runs"]
     overall, graph = result["overall"], result["graph"]["name"]
-    out.print(f"[bold]{graph}[/bold], {result['label']}, {overall['queries']:,} queries")
-    out.print(f"[dim]a  {first}\nb  {second}[/dim]\n")
+    out.print(heading(graph, f", {result['label']}, {overall['queries']:,} queries"))
+    out.print(f"a  {first}\nb  {second}\n", style="dim")
     out.print(_metrics(overall), "")
     out.print(_tests(result["wilcoxon"]), "")
     out.print(_groups(result), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trifact.cli.screen import bars, count, screen, share, short, table
+from trifact.cli.screen import bars, count, heading, screen, share, short, table
 from trifact.errors import OutputError
 from trifact.graph.description import Description, PredicateRow
 from trifact.graph.graph import Graph
@@ -17,13 +17,13 @@ def show(graph: Graph, found: Description, *, all_predicates: bool) -> None:
     """Print all tables, the most important first."""
     out = screen()
     things = f"{len(graph.entities):,} entities, {len(graph.predicates):,} predicates"
-    out.print(f"[bold]{graph.name}[/bold]  {things}, {sum(found.sizes.values()):,} facts\n")
+    out.print(heading(graph.name, f"  {things}, {sum(found.sizes.values()):,} facts\n"))
     out.print(_splits(found))
     out.print(_queries(found), "")
     rows = found.predicates if all_predicates else found.predicates[:SHOWN]
     out.print(_predicates(graph, rows, len(found.predicates)))
     out.print(_categories(found), "")
-    out.print("[bold]Facts of an entity in train[/bold]")
+    out.print(heading("Facts of an entity in train"))
     out.print(bars(_degree_counts(found)), "")
     _print_leakage(graph, found)
 
@@ -92,11 +92,12 @@ def _degree_counts(found: Description) -> list[tuple[str, int]]:
 def _print_leakage(graph: Graph, found: Description) -> None:
     leakage, tests, out = found.leakage, found.sizes["test"], screen()
     given, back = leakage.test_facts_given_away, leakage.test_facts_reversed
-    out.print(
-        "[bold]Leakage[/bold]  Pairs of predicates that are (nearly) inverse or duplicates of\n"
+    about = (
+        "  Pairs of predicates that are (nearly) inverse or duplicates of\n"
         f"each other: {len(leakage.pairs):,}. They give away {given:,} of {tests:,} test facts "
-        f"([bold]{share(given, tests)}[/bold])."
+        f"({share(given, tests)})."
     )
+    out.print(heading("Leakage", about))
     out.print(
         f"Predicates that are (nearly) symmetric: {len(leakage.symmetric):,}. Train has "
         f"{back:,} test facts of these\nthe other way round ({share(back, tests)})."

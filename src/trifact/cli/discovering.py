@@ -7,7 +7,7 @@ from typing import Any
 
 from trifact.answer.discovery import Discovery, discover
 from trifact.answer.options import DiscoverConfig
-from trifact.cli.screen import count, say, screen, share, short, table, watching
+from trifact.cli.screen import count, heading, say, screen, share, short, table, watching
 from trifact.run.run import Run
 
 SHOWN = 20
@@ -21,12 +21,12 @@ def run_discovery(path: Path, config: DiscoverConfig, *, out: Path | None, overw
         found = discover(run, config, out=out, overwrite=overwrite, progress=progress)
     about = found.about
     gone_through = f"of {count(about['pairs'], 'pair')} that make sense"
-    screen().print(f"[bold]{count(len(found), 'new fact')}[/bold] {gone_through}\n")
+    screen().print(heading(count(len(found), "new fact"), f" {gone_through}\n"))
     if out is None:
         screen().print(listed(found), "")
     if found.expected is not None and len(found):
         held = count(found.expected["held_out"], "held-out fact")
-        screen().print(f"[bold]How true?[/bold] The list with the {held} in it:")
+        screen().print(heading("How true?", f" The list with the {held} in it:"))
         screen().print(expected(found.expected), "")
     say(*_notes(found, path))
     if out is not None:

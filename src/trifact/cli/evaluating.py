@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.cli.screen import count, heading, say, screen, short, table, watching
 from trifact.run.evaluation import Evaluation, evaluate
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.run import Run
@@ -39,12 +39,12 @@ def show(found: Evaluation) -> None:
     record, out = found.metrics, screen()
     about, facts, run = record["protocol"], record["facts"], record["run"]
     source = f" of {facts['source']}" if facts["source"] else ""
-    out.print(
-        f"[bold]{record['graph']['name']}[/bold]  {run['model']}, rank {run['rank']}, "
-        f"{run['setting']}, epoch {run['epoch']}: {facts['split']}{source}, "
-        f"{count(facts['facts'], 'fact')}"
+    ranked = (
+        f"  {run['model']}, rank {run['rank']}, {run['setting']}, epoch {run['epoch']}: "
+        f"{facts['split']}{source}, {count(facts['facts'], 'fact')}"
     )
-    out.print(f"[dim]{'; '.join(_notes(record))}[/dim]\n")
+    out.print(heading(record["graph"]["name"], ranked))
+    out.print("; ".join(_notes(record)) + "\n", style="dim")
     for name, title in (("filtered", f"Filtered by {', '.join(about['filter'])}"), ("raw", "Raw")):
         if name in record:
             out.print(groups(record[name], about["k"], title=title), "")

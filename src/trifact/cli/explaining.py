@@ -31,13 +31,14 @@ def run_explanation(path: Path, fact: Fact, *, settings: dict[str, Any], form: s
 def show(found: Explanation) -> None:
     """The fact, what it rests on, and what is like it."""
     out, shown = screen(), dict(zip(WIDTHS, found.labels, strict=True))
-    out.print(" · ".join(short(text, 24) for text in found.labels), markup=False)
+    out.print(" · ".join(short(text, 24) for text in found.labels))
     asker, answer = ("subject", "object") if found.side == "subject" else ("object", "subject")
     out.print(
-        f"[dim]log p of the {answer}: {found.trained:.3f} as trained, {found.solved:.3f} with the "
+        f"log p of the {answer}: {found.trained:.3f} as trained, {found.solved:.3f} with the "
         f"row of the {asker} solved anew from its {count(found.facts, 'fact')}"
         f"{'; the fact itself is in train' if found.known else ''}"
-        f"{'' if found.converged else '; it was not solved to the end'}[/dim]\n"
+        f"{'' if found.converged else '; it was not solved to the end'}\n",
+        style="dim",
     )
     tried = f"; {found.tried:,} were tried" if found.tried < found.facts else ""
     title = f"Facts of {short(shown[asker], 30)} that it rests on{tried}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trifact.cli.screen import screen, table
+from trifact.cli.screen import heading, screen, table
 from trifact.graph import benchmarks
 from trifact.graph.catalogue import BENCHMARKS
 from trifact.graph.loading import load
@@ -21,7 +21,7 @@ def show_benchmarks() -> None:
         if benchmarks.find(folder.name) is None:
             grid.add_row(folder.name, "", "", "", "", "", "$TRIFACT_DATA")
     screen().print(grid)
-    screen().print("\n[dim]trifact data list NAME shows source, licence and checksums.[/dim]")
+    screen().print("\ntrifact data list NAME shows source, licence and checksums.", style="dim")
 
 
 def show_benchmark(name: str) -> None:
@@ -30,7 +30,7 @@ def show_benchmark(name: str) -> None:
     if benchmark is None:
         raise benchmarks.unknown(name)
     out = screen()
-    out.print(f"[bold]{benchmark.name}[/bold]  {benchmark.source}")
+    out.print(heading(benchmark.name, f"  {benchmark.source}"))
     out.print(f"licence   {benchmark.licence}")
     out.print(f"where     {benchmarks.whereabouts(benchmark)}")
     for split, url, checksum in zip(

@@ -109,7 +109,7 @@ def _show_answers(found: Answers, question: Question, predictor: Predictor) -> N
     columns: dict[str, Sequence[Cell]] = {question.wanted: found.columns[question.wanted]}
     columns |= {name: found.columns[name] for name in ("label", "probability", "score", "known")}
     first, middle, last = _asked(question, predictor)
-    screen().print(f"{first} · {middle} · {last}\n", markup=False)
+    screen().print(f"{first} · {middle} · {last}\n")
     if not len(found):
         say("there is no candidate left that is not known; --known shows those, too")
         return

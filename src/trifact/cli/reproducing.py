@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from trifact.cli.screen import say, screen, table, watching
+from trifact.cli.screen import heading, say, screen, table, watching
 from trifact.cli.training import show as show_epoch
 from trifact.paper import archive, claims, printed, tables
 from trifact.paper.beyond import beyond
@@ -77,8 +77,8 @@ def show(wish: Wish, findings: Findings) -> None:
     datasets, sizes = target.datasets, target.sizes
     if wish.what == "claims":
         for claim in claims.claims(findings, sizes[0]):
-            out.print(f"[bold]{claim.says}[/bold]")
-            out.print(f"  paper  {claim.paper}\n  ours   {claim.ours}\n", markup=False)
+            out.print(heading(claim.says))
+            out.print(f"  paper  {claim.paper}\n  ours   {claim.ours}\n")
         return
     sheets = {
         "table1": lambda: [tables.table1(findings, datasets)],
@@ -106,4 +106,4 @@ def _print(sheet: Sheet, out: Console) -> None:
         grid.add_row(*row, style="bold" if len(row) == 1 else None)
     out.print(grid, "")
     for note in sheet.notes:
-        out.print(note, style="dim", markup=False)
+        out.print(note, style="dim")

@@ -8,27 +8,34 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from trifact import progress
 
 
 def screen() -> Console:
-    """Where results go."""
-    return Console(highlight=False, soft_wrap=False)
+    """Where results go, to the letter: brackets and colons in names are no style and no emoji."""
+    return Console(highlight=False, soft_wrap=False, markup=False, emoji=False)
+
+
+def heading(title: str, rest: str = "") -> Text:
+    """A title, and what follows it on its line."""
+    return Text.assemble((title, "bold"), rest)
 
 
 def say(*notes: str) -> None:
     """Tell what was done, apart from the results."""
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
     for note in notes:
-        console.print(note, style="dim", markup=False, soft_wrap=True)
+        console.print(note, style="dim", soft_wrap=True)
 
 
 @contextmanager
 def watching() -> Iterator[progress.Progress]:
     """A bar for long work, on a terminal; nothing where the output is piped."""
     console = Console(stderr=True)
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    what = TextColumn("{task.description}", markup=False)
+    columns = SpinnerColumn(), what, BarColumn(), TimeRemainingColumn()
     if not console.is_terminal:
         yield progress.silent
         return

@@ -28,9 +28,6 @@ def train(
         Path | None, typer.Option(help="TOML file of settings; options override it.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
-    warm_start: Annotated[
-        Path | None, typer.Option(help="Begin with the factors of the run in this folder.")
-    ] = None,
     tune: Annotated[
         str,
         typer.Option(help="First look for better settings for so long, such as 90s, 20m, 2h."),
@@ -50,7 +47,6 @@ def train(
             out=out,
             config=config,
             resume=resume,
-            warm_start=warm_start,
             tune=tune,
             refit=refit,
             settings=settings,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trifact.answer.calibration import adopt, calibrate
-from trifact.cli.screen import say, screen, watching
+from trifact.answer.calibration import adopt, calibrate, read_calibration
+from trifact.cli.screen import heading, say, screen, watching
 from trifact.config import read_toml
 from trifact.durable import write_text
 from trifact.errors import ConfigError
@@ -17,7 +17,7 @@ from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run import training
 from trifact.run.durations import seconds
-from trifact.run.folder import unused_folder
+from trifact.run.folder import CONFIG, read_config, refuse_full, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -31,7 +31,6 @@ class Request:
     out: Path | None
     config: Path | None
     resume: Path | None
-    warm_start: Path | None
     tune: str
     refit: bool
     settings: dict[str, Any]
@@ -47,7 +46,7 @@ def run_training(asked: Request) -> None:
     """Train or go on, show how it goes, say where the run is."""
     if bool(asked.graph) == bool(asked.resume):
         raise ConfigError("give a graph to train on, or a run to --resume (and not both)")
-    if asked.tune and (asked.resume or asked.warm_start):
+    if asked.tune and (asked.resume or asked.given.get("warm_start")):
         raise ConfigError("--tune begins anew: leave out --resume and --warm-start")
     with watching() as progress:
         run = _resume(asked, progress) if asked.resume else _train(asked, progress)
@@ -59,25 +58,20 @@ def run_training(asked: Request) -> None:
                 adopt(calibration, again)
     mrr, epoch = run.metrics["mrr"], run.metrics["epoch"]
     found = f"validation MRR {mrr:.4f}" if mrr is not None else "not validated"
-    screen().print(f"[bold]{run.path}[/bold]  {found} in epoch {epoch}")
+    screen().print(heading(str(run.path), f"  {found} in epoch {epoch}"))
 
 
 def _train(asked: Request, progress: Progress) -> Run:
     given = asked.given
     config = TrainConfig.from_values(given)
+    if asked.refit:
+        training.check_refit(config)
     time = seconds(asked.tune) if asked.tune else 0.0
     graph = load(asked.graph, LoadConfig.from_values(asked.loading), progress=progress)
     say(*graph.notes)
     if time:
         return _tuned(asked, graph, given, time, progress)
-    return training.train(
-        graph,
-        config,
-        out=asked.out,
-        on_epoch=show,
-        progress=progress,
-        warm_start=asked.warm_start,
-    )
+    return training.train(graph, config, out=asked.out, on_epoch=show, progress=progress)
 
 
 def _tuned(
@@ -88,6 +82,7 @@ def _tuned(
 
     model = TrainConfig.from_values(given).model
     out = asked.out or unused_folder(f"{graph.name}-{model}-tuned".replace("/", "-"))
+    refuse_full(out)  # before the time is spent
     found = tune(graph, given, seconds=time, within=out.parent, watch=Watch(say, progress))
     say(found.verdict)
     try:
@@ -99,7 +94,17 @@ def _tuned(
 
 def _resume(asked: Request, progress: Progress) -> Run:
     assert asked.resume is not None
-    return training.resume(asked.resume, on_epoch=show, progress=progress, **asked.given)
+    for name in (*(["out"] if asked.out else []), *asked.loading):
+        flag = name.replace("_", "-")
+        raise ConfigError(f"--{flag} cannot change when a run goes on; leave it out")
+    if asked.refit:
+        training.check_refit(read_config(asked.resume))
+    run = training.resume(asked.resume, on_epoch=show, progress=progress, **asked.given)
+    if run.path.name == training.REFIT and (run.path.parent / CONFIG).exists():
+        calibration = read_calibration(Run(run.path.parent))
+        if calibration is not None:
+            adopt(calibration, run)
+    return run
 
 
 def show(epoch: Epoch) -> None:

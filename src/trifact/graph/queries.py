@@ -66,7 +66,7 @@ class Queries:
 
     def expected_answers(self, batch_size: int, cap: int) -> float:
         """The mean number of facts behind a batch: the constant that a step is divided by."""
-        return batch_size * self.facts / int(self.chunks(cap).sum())
+        return self.facts / -(-int(self.chunks(cap).sum()) // batch_size)
 
     def batches(self, *, seed: int, epoch: int, batch_size: int, cap: int) -> Iterator[Batch]:
         """The batches of one epoch: a pure function of its arguments, each answer met once.

@@ -24,7 +24,7 @@ from trifact.paper.archive import Record
 from trifact.paper.recipes import Recipe
 from trifact.progress import Progress, silent
 from trifact.run import checkpoint, training
-from trifact.run.evaluation import evaluate, is_current
+from trifact.run.evaluation import as_usual, evaluate, is_current
 from trifact.run.folder import CHECKPOINTS, CONFIG, locked, read_config
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
@@ -214,7 +214,7 @@ def _folder(recipe: Recipe, choice: Record) -> str:
 def _tested(run: Run, shop: Workshop) -> Record:
     """What is kept of the evaluation on test facts, which is made once."""
     kept = run.evaluations.get("test")
-    if kept is None or not is_current(run, kept):
+    if kept is None or not (is_current(run, kept) and as_usual(kept)):
         shop.say(f"{run.path.name}: test facts")
         kept = evaluate(run, progress=shop.progress).metrics
     few = {key: value for key, value in kept["filtered"].items() if key != "by_predicate"}

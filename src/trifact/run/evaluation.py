@@ -49,8 +49,10 @@ def evaluate(
     candidates = _candidates(graph, config)
     allowed = None if candidates is None else candidates.allowed(CPU)
     questions = Questions.of(chosen.facts, chosen.known, device=CPU, allowed=allowed)
+    about, model = _about_run(run, config), run.model(config.checkpoint)
+    run.refuse_change(about["factors_sha256"], config.checkpoint)
     filtered, raw = filtered_and_raw(
-        run.model(config.checkpoint),
+        model,
         questions.asked,
         budget=config.budget_mb * 2**20,
         double=config.double,
@@ -69,7 +71,7 @@ def evaluate(
     record = {
         "format": FORMAT,
         "label": path.name,
-        "run": _about_run(run, config),
+        "run": about,
         "graph": _about_graph(graph),
         "facts": _about_facts(table, chosen, graph, distinct=len(questions.asked.entities)),
         "protocol": _protocol(config, candidates, chosen.facts, len(graph.predicates)),
@@ -93,6 +95,12 @@ def is_current(run: Run, record: dict[str, Any]) -> bool:
     """Whether the run still has the factors that were evaluated."""
     about = record["run"]
     return bool(about["factors_sha256"] == run.factors_hash(about["checkpoint"]))
+
+
+def as_usual(record: dict[str, Any]) -> bool:
+    """Whether the metrics are those of an evaluation with nothing said but, maybe, a label."""
+    about, usual = record["protocol"], EvaluateConfig()
+    return (about["k"], about["bootstrap"]) == ([*usual.k], _bootstrap(usual))
 
 
 @dataclass(frozen=True)
@@ -162,7 +170,7 @@ def _about_run(run: Run, config: EvaluateConfig) -> dict[str, Any]:
         "rank": run.config.rank,
         "setting": run.config.setting,
         "checkpoint": config.checkpoint,
-        "epoch": run.best_epoch if config.checkpoint == "best" else len(run.history),
+        "epoch": run.epoch(config.checkpoint),
         "factors_sha256": run.factors_hash(config.checkpoint),
     }
 
@@ -210,5 +218,9 @@ def _protocol(
         "ties": "realistic",
         "precision": "float64" if config.double else "float32",
         "k": [*config.k],
-        "bootstrap": {"resamples": config.bootstrap, "seed": config.seed, "level": 95},
+        "bootstrap": _bootstrap(config),
     }
+
+
+def _bootstrap(config: EvaluateConfig) -> dict[str, int]:
+    return {"resamples": config.bootstrap, "seed": config.seed, "level": 95}

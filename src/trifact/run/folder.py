@@ -22,12 +22,20 @@ def new_folder(path: Path) -> Path:
     """An empty folder for a new run; one that holds anything is refused."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        empty = not any(entry.name != ".lock" for entry in path.iterdir())
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be made ({error.strerror})") from None
+    refuse_full(path)
+    return path
+
+
+def refuse_full(path: Path) -> None:
+    """Refuse a folder that holds anything; one that is not there is as good as empty."""
+    try:
+        empty = not path.exists() or all(entry.name == ".lock" for entry in path.iterdir())
     except OSError as error:
         raise OutputError(f"{path}: cannot be made ({error.strerror})") from None
     if not empty:
         raise OutputError(f"{path}: it is not empty; give another --out, or --resume it")
-    return path
 
 
 def unused_folder(name: str, parent: Path = Path("runs")) -> Path:

@@ -36,6 +36,7 @@ class TrainConfig(Config):
     epochs: int = option(100, "at most so many epochs", low=0)
     validate_every: int = option(3, "epochs between two validations (0: never)", low=0)
     patience: int = option(5, "validations without a better MRR before it stops", low=1)
+    warm_start: str = option("", "begin with the factors of the run in this folder")
     init_scale: float = option(1e-3, "standard deviation of the first factors", low=0)
     seed: int = option(0, "seed of factors and batches", low=0)
     precision: str = option("auto", "type of the products", choices=("auto", "float32", "bfloat16"))

@@ -46,6 +46,8 @@ class EvaluateConfig(Config):
             raise ConfigError("k must be whole numbers from 1 on")
         if self.label in (".", "..") or "/" in self.label or "\\" in self.label:
             raise ConfigError(f"label must be the name of a folder, not {self.label!r}")
+        if self.label in SPLITS and (self.graph or self.label != self._usual(self.split)):
+            raise ConfigError(f"label {self.label} is for the {self.label} facts, ranked as usual")
 
     @property
     def candidates(self) -> str:
@@ -56,6 +58,9 @@ class EvaluateConfig(Config):
 
     def folder(self, split: str, source: str = "") -> str:
         """The label, or the split and whatever is not as usual; `source` is another graph."""
+        return self.label or self._usual(split, source)
+
+    def _usual(self, split: str, source: str = "") -> str:
         filtered = "" if set(self.filter) == set(SPLITS) else f"filter-{'-'.join(self.filter)}"
         parts = [
             split,
@@ -65,4 +70,4 @@ class EvaluateConfig(Config):
             "float64" if self.double else "",
             "" if self.checkpoint == "best" else self.checkpoint,
         ]
-        return self.label or "-".join(filter(None, parts))
+        return "-".join(filter(None, parts))

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import checkpoint, history
@@ -67,7 +68,12 @@ class Run:
     @property
     def best_epoch(self) -> int:
         """The epoch that validation chose (the last one, if there was none)."""
-        return int(self._manifest("best")["state"]["epoch"])
+        return self.epoch("best")
+
+    def epoch(self, which: str) -> int:
+        """The epoch at whose end a checkpoint was, the last whole one before it."""
+        epoch = int(self._manifest(which)["state"]["epoch"])
+        return epoch if which == "best" else epoch - 1  # `last` has the epoch under way
 
     def graph(self) -> Graph:
         """The graph it was trained on, as it was then."""
@@ -84,6 +90,11 @@ class Run:
     def factors_hash(self, which: str = "best") -> str:
         """SHA-256 of the file of these factors: says whether something was made from them."""
         return str(self._manifest(which)["files"]["factors"]["sha256"])
+
+    def refuse_change(self, known: str, which: str = "best") -> None:
+        """Refuse to go on where the factors are no longer those of a known hash."""
+        if self.factors_hash(which) != known:
+            raise RunError(f"{self.path}: it is being trained, and its factors changed; try again")
 
     def model(self, which: str = "best", *, checked: bool = True) -> Model:
         """The model of a checkpoint; `checked` as for its factors."""

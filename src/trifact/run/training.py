@@ -22,6 +22,7 @@ from trifact.progress import Progress, silent
 from trifact.run import checkpoint, history, machine
 from trifact.run.folder import (
     CHECKPOINTS,
+    CONFIG,
     HISTORY,
     MACHINE,
     locked,
@@ -36,7 +37,7 @@ from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
 from trifact.run.signals import Interrupt, interruptible
 from trifact.run.validation import asked_of
-from trifact.run.warmstart import copy_factors
+from trifact.run.warmstart import check_alike, copy_factors
 from trifact.tensor.batches import Batch
 from trifact.tensor.descent import Objective
 from trifact.tensor.dura import Dura
@@ -50,6 +51,7 @@ OnEpoch = Callable[[Epoch], str | None]
 """Called after each epoch; whatever it says is why training ends here."""
 MAY_CHANGE = ("epochs", "patience", "validate_every", "threads", "budget_mb", "device")
 SAVE_SECONDS = 120.0
+REFIT = "refit"
 
 
 class Interrupted(TrainingError):  # noqa: N818 - it is no error
@@ -87,13 +89,15 @@ def train(
     out: Path | None = None,
     on_epoch: OnEpoch = lambda epoch: None,
     progress: Progress = silent,
-    warm_start: Path | None = None,
 ) -> Run:
     """Train a model on a graph; the run is in the folder `out` (by default a new one in runs/)."""
     if not len(graph.train):
         raise TrainingError(f"{graph.name}: there is no fact to train on")
     config = resolved(config or TrainConfig(), graph)
     _check_device(config.device)
+    if config.warm_start:
+        config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
+        check_alike(Run(config.warm_start), config)
     config = with_precision(config, graph)
     name = f"{graph.name}-{config.model}-{config.rank}".replace("/", "-")
     path = new_folder(out or unused_folder(name))
@@ -102,9 +106,7 @@ def train(
         save_config(path, config)
         write_text(path / MACHINE, json.dumps(machine.describe(), indent=2) + "\n")
         training = Training(graph, config, path, progress)
-        if warm_start is not None:
-            copy_factors(Run(warm_start), into=training.model, graph=graph, config=config)
-            training.save()  # they would be lost if this were killed and began anew
+        training.begin()
         training.run(on_epoch)
     return Run(path)
 
@@ -133,10 +135,27 @@ def resume(
 
 
 def refit(run: Run, *, on_epoch: OnEpoch = lambda epoch: None, progress: Progress = silent) -> Run:
-    """Train once more on all facts, for the epochs that validation chose; into RUN/refit."""
+    """Train once more on all facts, for the epochs that validation chose; into RUN/refit.
+
+    One that was cut off goes on.
+    """
+    check_refit(run.config)
     config = run.config.replace(epochs=run.best_epoch, validate_every=0)
-    everything, out = run.graph().all_in_train(), run.path / "refit"
-    return train(everything, config, out=out, on_epoch=on_epoch, progress=progress)
+    out = run.path / REFIT
+    if not (out / CONFIG).exists():
+        everything = run.graph().all_in_train()
+        return train(everything, config, out=out, on_epoch=on_epoch, progress=progress)
+    if read_config(out) != config:
+        raise RunError(f"{out}: it is of other settings or epochs than the run now; move it away")
+    return resume(out, on_epoch=on_epoch, progress=progress)
+
+
+def check_refit(config: TrainConfig) -> None:
+    """Whether a run with these settings can be trained once more without validation."""
+    if config.schedule == "plateau":
+        raise ConfigError(
+            "the schedule plateau goes by validation, which a refit has not; leave one of them out"
+        )
 
 
 class Training:
@@ -172,6 +191,12 @@ class Training:
             self._save_best(self.state.epoch - 1, -1.0)
         self.save()
 
+    def begin(self) -> None:
+        """At the first epoch, with the factors of another run if the settings name one."""
+        history.keep_until(self.path / HISTORY, 0)
+        if self.config.warm_start:
+            copy_factors(Run(self.config.warm_start), into=self.model, graph=self.graph)
+
     def restore(self) -> None:
         """Back to the last checkpoint; epochs after it are forgotten.
 
@@ -179,7 +204,7 @@ class Training:
         """
         folder = self.path / CHECKPOINTS
         if not (folder / "last.json").exists():
-            history.keep_until(self.path / HISTORY, 0)
+            self.begin()
             return
         parts, state = checkpoint.load(folder, "last", "factors", "optimizer")
         for name, table in parts["factors"].items():
@@ -193,8 +218,7 @@ class Training:
 
     def save(self) -> None:
         """The checkpoint `last`: factors, optimizer and where training stands."""
-        if not all(bool(table.isfinite().all()) for table in self.model.tables.values()):
-            raise self._diverged()
+        self._check_finite()
         self.state.rate, self.state.schedule = self.optimizer.rate, asdict(self.schedule)
         parts = {"factors": self.model.tables, "optimizer": self.optimizer.state}
         checkpoint.save(self.path / CHECKPOINTS, "last", parts, asdict(self.state))
@@ -262,6 +286,7 @@ class Training:
         return mrr
 
     def _save_best(self, epoch: int, mrr: float) -> None:
+        self._check_finite()
         self.state.best_epoch, self.state.best_mrr, self.state.waited = epoch, mrr, 0
         about = {"epoch": epoch, "mrr": mrr if mrr >= 0 else None}
         checkpoint.save(self.path / CHECKPOINTS, "best", {"factors": self.model.tables}, about)
@@ -273,11 +298,16 @@ class Training:
             f"go on with: trifact train --resume {self.path}"
         )
 
+    def _check_finite(self) -> None:
+        if not all(bool(table.isfinite().all()) for table in self.model.tables.values()):
+            raise self._diverged()
+
     def _diverged(self) -> DivergedError:
         kept = (self.path / CHECKPOINTS / "last.json").exists()
         where = f"; the last good state is kept in {self.path}" if kept else ""
+        epoch = min(self.state.epoch, self.config.epochs)
         return DivergedError(
-            f"training diverged in epoch {self.state.epoch} (the loss is no finite number){where}; "
+            f"training diverged in epoch {epoch} (the loss is no finite number){where}; "
             f"lower --lr (now {self.optimizer.rate:g})"
         )
 

@@ -13,16 +13,20 @@ from trifact.run.run import Run
 from trifact.tensor.models import Model
 
 
-def copy_factors(run: Run, *, into: Model, graph: Graph, config: TrainConfig) -> int:
-    """Copy the rows of all names that both know; returns how many entities these are."""
+def check_alike(run: Run, config: TrainConfig) -> None:
+    """Refuse a run whose factors are not of the kind that these settings want."""
     for name in ("model", "rank", "setting"):
         theirs, ours = getattr(run.config, name), getattr(config, name)
         if theirs != ours:
             raise RunError(f"{run.path}: its {name} is {theirs}, not {ours}; they must be the same")
+
+
+def copy_factors(run: Run, *, into: Model, graph: Graph) -> int:
+    """Copy the rows of all names that both know; returns how many entities these are."""
     known, factors = run.graph(), run.factors()
     entities = _matches(graph.entities, known.entities)
     predicates = _matches(graph.predicates, known.predicates)
-    if config.setting == "reciprocal":
+    if run.config.setting == "reciprocal":
         sizes = torch.tensor([[len(graph.predicates)], [len(known.predicates)]])
         predicates = torch.cat([predicates, predicates + sizes], dim=1)
     for name, table in into.tables.items():

@@ -48,10 +48,9 @@ class Allowed(NamedTuple):
 
     def mask(self, predicates: Tensor, entities: int) -> Tensor:
         """Whether an entity is a candidate of a predicate: (k,) -> (k, N) bool."""
-        first = self.offsets[predicates]
-        owner, place = _spread(first, self.offsets[predicates + 1] - first)
-        mask = torch.zeros(len(predicates), entities, dtype=torch.bool, device=first.device)
-        mask[owner, self.entities[place]] = True
+        mask = torch.zeros(len(predicates), entities, dtype=torch.bool, device=predicates.device)
+        for row, q in zip(mask, predicates.tolist(), strict=True):
+            row[self.entities[self.offsets[q] : self.offsets[q + 1]]] = True
         return mask
 
 
@@ -220,10 +219,3 @@ def _bisect(scores: Tensor, bar: Tensor, low: Tensor, high: Tensor, *, right: bo
         below = (low < high) & (score <= bar if right else score < bar)
         low, high = torch.where(below, middle + 1, low), torch.where(below, high, middle)
     return low
-
-
-def _spread(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-    """All places first[i] .. first[i] + sizes[i] - 1, and the i that each is of: two flat (n,)."""
-    owner = torch.arange(len(first), device=first.device).repeat_interleave(sizes)
-    within = torch.arange(len(owner), device=first.device) - (sizes.cumsum(0) - sizes)[owner]
-    return owner, first[owner] + within

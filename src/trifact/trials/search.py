@@ -149,7 +149,11 @@ class Leading:
         """Hand out what waits; whether something is under way, here or on other machines."""
         while not self._stopping and self.pool.has_room and (taken := self.queue.take()):
             number, point = taken
-            config = self.search.space.config(point)
+            try:
+                config = self.search.space.config(point)
+            except ConfigError as error:  # drawn by TPE: settings that exclude each other
+                self._end(number, Outcome("failed", reason=str(error)))
+                continue
             self.pool.begin(Job(number, self.search.path / folder_of(number), vars(config)))
             self._epochs[number] = 0
         self._show()
@@ -173,9 +177,12 @@ class Leading:
             self.queue.give_back(job.number)
         else:
             kind = "failed" if message.kind == "died" else message.kind
-            self.queue.finish(job.number, replace(message, kind=kind))
+            self._end(job.number, replace(message, kind=kind))
+
+    def _end(self, number: int, outcome: Outcome) -> None:
+        self.queue.finish(number, outcome)
         self._trials = self.queue.trials()
-        self.on_trial(self._trials[job.number])
+        self.on_trial(self._trials[number])
 
     def _judged(self, job: Job, epoch: Epoch) -> str:
         """Why a trial had better end after this epoch, or nothing."""
@@ -207,15 +214,15 @@ def begin(
     database = Database.of(config.storage) if config.storage else Database.in_file(path / STORAGE)
     sampler = config.sampler if config.sampler != "auto" else ("grid" if space.is_grid else "tpe")
     config = config.replace(name=name, sampler=sampler)
-    _points(space, config)  # refuses a grid over a range before anything is written
-    new_folder(path)
-    made = None
-    try:
-        with locked(path):
+    for point in _points(space, config):  # what is refused is so before anything is written
+        space.config(point)
+    with locked(new_folder(path)):
+        made = None
+        try:
             made = _set_up(path, graph, space, config, database)
-    finally:
-        if made is None:  # nothing half-made stays
-            rmtree(path)
+        finally:
+            if made is None:  # nothing half-made stays
+                rmtree(path)
     return made
 
 
