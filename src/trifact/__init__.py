@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,14 +78,14 @@ def train(graph: Graph, *, out: str | os.PathLike[str] | None = None, **settings
 
     `settings` are the fields of `TrainConfig`.
     """
+    from trifact.answer.calibration import calibrate_new
     from trifact.answer.run import Run
     from trifact.run.options import TrainConfig
     from trifact.run.training import train as train_model
 
     folder = None if out is None else Path(out)
     run = Run(train_model(graph, TrainConfig.from_values(settings), out=folder).path)
-    if len(graph.valid):
-        run.calibrate()
+    calibrate_new(run, say=warnings.warn)
     return run
 
 

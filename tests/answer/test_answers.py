@@ -54,7 +54,7 @@ def test_json_and_csv_read_back() -> None:
 def test_tsv_keeps_a_row_on_a_line() -> None:
     lines = FOUND.to_tsv().splitlines()
     assert len(lines) == 4
-    assert lines[2].split("\t") == ["a\\tb\\\\", "Tab", "-1.5", "false"]
+    assert lines[2].split("\t") == ["a\\tb\\", "Tab", "-1.5", "false"]
 
 
 @pytest.mark.parametrize("ending", [".tsv", ".csv", ".json", ".parquet"])
@@ -79,3 +79,19 @@ def test_parquet_has_types_and_nulls(tmp_path: Path) -> None:
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"name it .tsv, .csv, .json or .parquet"):
         write_answers(FOUND, tmp_path / "found.xlsx")
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_parquet_has_the_same_types_where_nothing_stands(tmp_path: Path, rows: int) -> None:
+    names = ("object", "label", "score", "probability", "known")
+    path = tmp_path / "found.parquet"
+    write_answers(Answers({name: [None] * rows for name in names}), path)
+    table = duckdb.sql(f"from read_parquet('{path}')")
+    assert table is not None
+    assert [str(kind) for kind in table.types] == [
+        "VARCHAR",
+        "VARCHAR",
+        "DOUBLE",
+        "DOUBLE",
+        "BOOLEAN",
+    ]

@@ -256,3 +256,18 @@ def test_the_command_says_what_it_wrote(
     )
     (tmp_path / "usual").touch()
     assert to.stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_files_of_another_model_do_not_stay(odd: Graph, tmp_path: Path) -> None:
+    one, other = kept(tmp_path / "one", odd), kept(tmp_path / "other", odd, "cp")
+    out = tmp_path / "out"
+    export(one, out, form="parquet")
+    (out / "mine.txt").write_text("kept")
+    with pytest.raises(OutputError, match="it exists already"):
+        export(other, out, form="parquet")
+    export(other, out, form="parquet", overwrite=True)
+    assert not (out / "entities.parquet").exists()
+    assert (out / "subjects.parquet").exists()
+    assert (out / "mine.txt").exists()
+    export(one, out, form="parquet", overwrite=True)
+    assert not (out / "subjects.parquet").exists()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import trifact
 from trifact.errors import ConfigError, InputError
 from trifact.graph import plain
 from trifact.graph.delimited import Shape, rows, shape_of
@@ -287,3 +288,13 @@ def test_what_duckdb_would_see_otherwise_is_not(file: Make, table: FactTable) ->
     assert not is_fast(file("f", "a\tp\tb\nc\td\ne\tf\tg\th\n"), table)
     assert not is_fast(file("f", "a\tp\tb\n" + "x" * LONGEST_LINE + "\tp\tb\n"), table)
     assert not is_fast(file("f", b"a\tp\tb\n\xff\tp\tb\n"), table)
+
+
+def test_a_stray_quote_costs_its_own_line_only(file: Make) -> None:
+    lines = [f"s{i},p,o" for i in range(1, 201)]
+    lines[4], lines[99] = '"s5,p,o', 's100,"p,o'
+    path = file("f", "\n".join(lines) + "\n")
+    graph = trifact.load(path, format="csv", skip_bad_lines=True, valid=0.0, test=0.0)
+    assert len(graph.train) == 198
+    assert set(graph.entities) == {"o", *(f"s{i}" for i in range(1, 201) if i not in (5, 100))}
+    assert any("2 bad lines dropped" in note and "f:5:" in note for note in graph.notes)

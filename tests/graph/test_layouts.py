@@ -208,3 +208,23 @@ def test_a_folder_that_may_not_be_read(folder: Folder, monkeypatch: pytest.Monke
     monkeypatch.setattr(Path, "iterdir", refuse)
     with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)"):
         layout_of(path)
+
+
+def test_lists_of_ids_beside_facts_by_name_are_not_guessed_at(folder: Folder) -> None:
+    """The order of the columns of such folders is not the usual one."""
+    lists = {name: text for name, text in OPENKE.items() if name != "train2id__txt"}
+    path = folder(**lists, train__txt="France\tParis\thas capital\n")
+    with pytest.raises(InputError, match=r"lists ids but has no facts by id in train2id\.txt"):
+        trifact.load(path)
+    graph = trifact.load(path / "train.txt", columns=("1", "3", "2"))
+    assert named(graph) == {("France", "has capital", "Paris")}
+
+
+def test_a_split_may_be_an_empty_file_but_train(folder: Folder) -> None:
+    path = folder(train__txt="a\tp\tb\n", valid__txt="", test__txt="b\tp\ta\n")
+    graph = trifact.load(path)
+    assert [len(facts) for facts in graph.splits.values()] == [1, 0, 1]
+    assert "valid.txt: an empty file, 0 facts" in graph.notes
+    (path / "train.txt").write_text("")
+    with pytest.raises(InputError, match="the file is empty"):
+        trifact.load(path)

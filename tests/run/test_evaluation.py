@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ from tests.run.conftest import KeepRun, random_model, with_ties
 from trifact.errors import ConfigError, InputError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
+from trifact.run import history, training
 from trifact.run.candidates import of_types
 from trifact.run.evaluation import evaluate, is_current, read_evaluation
+from trifact.run.options import TrainConfig
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.questions import Questions
 from trifact.run.ranktable import Ranked
@@ -283,3 +286,47 @@ def test_a_newer_format_is_refused_naming_both(keep_run: KeepRun) -> None:
 def test_wrong_settings_get_one_sentence(changes: dict[str, object], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         EvaluateConfig.from_values(changes)
+
+
+def test_the_label_of_a_split_is_for_that_split() -> None:
+    for changes in (
+        {"split": "valid"},
+        {"graph": "UMLS"},
+        {"double": True},
+        {"filter": ("train",)},
+    ):
+        with pytest.raises(ConfigError, match="label test is for the test facts, ranked as usual"):
+            EvaluateConfig.from_values({"label": "test", **changes})
+    assert EvaluateConfig(label="test").folder("test") == "test"
+
+
+def test_factors_that_change_meanwhile_do_not_get_the_ranks_of_others(
+    keep_run: KeepRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = graph_of([(0, 0, 1), (1, 0, 2)], test=[(0, 0, 2)])
+    run, load_model = keep_run(graph), Run.model
+
+    def trained_on(self: Run, which: str) -> Model:
+        found = load_model(self, which)
+        keep_run(graph, seed=1)  # the same folder
+        return found
+
+    monkeypatch.setattr(Run, "model", trained_on)
+    with pytest.raises(RunError, match="it is being trained, and its factors changed; try again"):
+        evaluate(run)
+    assert not (run.path / "evaluation").exists()
+
+
+def test_the_epoch_of_the_last_checkpoint_is_its_own(
+    graph_that_trains: Graph, tmp_path: Path
+) -> None:
+    config = TrainConfig(rank=4, epochs=3, validate_every=1, precision="float32")
+    run = training.train(graph_that_trains, config, out=tmp_path / "run")
+    history.append(run.path / "history.jsonl", replace(run.history[-1], epoch=4))  # not saved
+    assert evaluate(run, EvaluateConfig(checkpoint="last")).metrics["run"]["epoch"] == 3
+
+
+@pytest.fixture
+def graph_that_trains() -> Graph:
+    facts = [(i, 0, (i + 1) % 8) for i in range(8)]
+    return graph_of(facts, valid=[(0, 0, 2)], test=[(1, 0, 3)])

@@ -19,7 +19,7 @@ from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.run import history, training
 from trifact.run.checkpoint import read_manifest
-from trifact.run.folder import CHECKPOINTS, HISTORY
+from trifact.run.folder import CHECKPOINTS, HISTORY, locked
 from trifact.run.run import Run
 from trifact.trials import search
 from trifact.trials.options import SearchConfig
@@ -306,3 +306,30 @@ def test_an_error_of_the_machine_ends_the_search_with_its_sentence(
         running.run()
     assert [trial.state for trial in running.trials()][:1] == ["cut off"]
     assert not children()
+
+
+def test_settings_that_exclude_each_other_are_refused_or_fail_alone(
+    graph: Graph, tmp_path: Path
+) -> None:
+    both = {**PLAIN, "epochs": 1, "regularizer": ["n3", "dura"], "weighting": ["frequency", "none"]}
+    with pytest.raises(ConfigError, match="DURA goes by facts"):
+        begin(graph, Space.from_values(both), ALL, out=tmp_path / "grid")
+    assert not (tmp_path / "grid").exists()
+    space = Space.from_values({**both, "lr": {"low": 0.1, "high": 0.2}})
+    search = begin(graph, space, ALL.replace(trials=8), out=tmp_path / "tpe")
+    search.run()
+    states = {trial.state for trial in search.trials()}
+    assert states == {"done", "failed"}
+    assert all(
+        (trial.state == "failed") == (trial.settings["regularizer"] == "dura"
+        and trial.settings["weighting"] == "none")
+        for trial in search.trials()
+    )  # fmt: skip
+
+
+def test_a_folder_that_somebody_works_in_is_left_alone(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    path.mkdir()
+    with locked(path), pytest.raises(RunError, match="another process is training here"):
+        begin(graph, GRID, ALL, out=path)
+    assert path.exists()

@@ -16,7 +16,7 @@ from trifact.errors import ConfigError
 
 Cell = str | float | bool | None
 WIDEST = 32  # characters of a cell, printed
-ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+BREAKS = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class Answers:
         return text.getvalue()
 
     def to_tsv(self) -> str:
-        """As tab-separated text with a header; what would break a line is escaped."""
-        rows = ([_plain(cell).translate(ESCAPES) for cell in row.values()] for row in self)
+        """As tab-separated text with a header; tabs and line ends in a cell become \\t and \\n."""
+        rows = ([_plain(cell).translate(BREAKS) for cell in row.values()] for row in self)
         lines = [list(self.columns), *rows]
         return "".join("\t".join(line) + "\n" for line in lines)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,21 @@ def calibrate(
     }
     _keep(run, record)
     return _calibration(record)
+
+
+def calibrate_new(
+    run: Run, *, say: Callable[[str], None], progress: Progress = silent
+) -> Calibration | None:
+    """What training ends with: a calibration, if the graph has facts to fit one on."""
+    from trifact.answer.pool import NothingToFitError
+
+    if not len(run.graph().valid):
+        return None
+    try:
+        return calibrate(run, progress=progress)
+    except NothingToFitError as error:
+        say(f"no probabilities: {error}")
+        return None
 
 
 def judge(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,7 @@ FOLDERS = {
     "word2vec": (".txt",),
     "projector": ("-vectors.tsv", "-metadata.tsv"),
 }
+TABLES = ("entities", "subjects", "objects", "predicates", "reciprocals")
 ABOUT = "about.json"
 PROJECTOR = "projector_config.pbtxt"  # the name that TensorBoard looks for
 DIGITS = "%.9g"  # as many as tell one float32 from another
@@ -79,11 +80,14 @@ def export(
     graph, model = run.graph(), run.model(checkpoint)
     tables = factor_tables(model, graph)
     paths = [to] if form in FILES else [to / name for name in _names_in_folder(tables, form)]
-    for path in paths:
-        if path.exists() and not overwrite:
-            raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
+    others = [] if form in FILES else [to / name for name in _names_in_folder(TABLES, form)]
+    stale = [path for path in others if path not in paths and path.exists()]  # of another model
+    for path in [] if overwrite else [*filter(Path.exists, paths), *stale]:
+        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
     with _together(paths) as parts:
         WRITERS[form](tables, _about(run, graph, checkpoint), parts)
+    for path in stale:
+        path.unlink(missing_ok=True)
     return paths
 
 
@@ -91,9 +95,8 @@ def factor_tables(model: Model, graph: Graph) -> dict[str, Table]:
     """The tables that leave, by name."""
     rows = predicate_tables(model, len(graph.predicates))
     parts = entity_tables(model)
-    sides = ("entities",) if len(parts) == 1 else ("subjects", "objects")
-    entities = zip(sides, parts, strict=True)
-    predicates = zip(("predicates", "reciprocals"), rows, strict=False)
+    entities = zip(TABLES[:1] if len(parts) == 1 else TABLES[1:3], parts, strict=True)
+    predicates = zip(TABLES[3:], rows, strict=False)
     tables = {n: Table(graph.entities, graph.entity_labels, part) for n, part in entities}
     return tables | {
         n: Table(graph.predicates, graph.predicate_labels, part) for n, part in predicates
@@ -123,7 +126,7 @@ def _check_target(to: Path, form: str) -> None:
         raise OutputError(f"{to}: {form} is a folder of files, and this is a file")
 
 
-def _names_in_folder(tables: Tables, form: str) -> list[str]:
+def _names_in_folder(tables: Iterable[str], form: str) -> list[str]:
     names = [f"{table}{ending}" for table in tables for ending in FOLDERS[form]]
     return [*names, *([PROJECTOR] if form == "projector" else []), ABOUT]
 

@@ -31,6 +31,10 @@ from trifact.tensor.models import Model
 from trifact.tensor.scoring import fact_scores
 
 
+class NothingToFitError(RunError):
+    """A graph whose held-out facts say nothing about probabilities."""
+
+
 @dataclass(frozen=True)
 class Pool:
     """Distinct facts (n, 3), in the order of their ids, and what is known and said of them."""
@@ -60,6 +64,11 @@ def pool_of(
     else:
         progress("asking", 0, 0)
         labelled = _answered(graph, model, config, split)
+        if not len(labelled.facts):
+            raise NothingToFitError(
+                f"{graph.name}: every answer to its {split} facts is in another split too, "
+                "so there is nothing to fit probabilities on"
+            )
     progress("scoring", 0, 0)
     scores = fact_scores(
         model,

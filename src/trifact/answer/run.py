@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +38,13 @@ class Run(run.Run):
 
         return calibrate(self, CalibrateConfig.from_values(settings))
 
-    def discover(self, out: Path | None = None, **settings: Any) -> Discovery:  # noqa: ANN401
+    def discover(self, out: str | os.PathLike[str] | None = None, **settings: Any) -> Discovery:  # noqa: ANN401
         """The most probable missing facts; `settings` are the fields of `DiscoverConfig`."""
         from trifact.answer.discovery import discover
         from trifact.answer.options import DiscoverConfig
 
-        return discover(self, DiscoverConfig.from_values(settings), out=out)
+        place = None if out is None else Path(out)
+        return discover(self, DiscoverConfig.from_values(settings), out=place)
 
     def explain(self, subject: str, predicate: str, object: str, **settings: Any) -> Explanation:  # noqa: A002, ANN401
         """What the probability of a fact rests on; `settings`: those of `ExplainConfig`."""

@@ -78,7 +78,7 @@ def main() -> None:
         _stop(str(error), error.exit_code)
     except SystemExit as end:
         if end.code == 130:  # typer's own end of a Ctrl-C, which says nothing
-            typer.echo("trifact: interrupted; nothing was written", err=True)
+            typer.echo("trifact: interrupted", err=True)
         raise
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone: there is nobody to tell

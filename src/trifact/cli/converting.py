@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from trifact.cli.screen import say, watching
 from trifact.errors import OutputError
+from trifact.graph.facttable import SPLITS
+from trifact.graph.layouts import files_of
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.graph.writers import WRITABLE, format_to_write, write_facts
@@ -31,13 +34,21 @@ def convert_graph(
         files = {target / f"{s}{WRITABLE[to]}": facts for s, facts in splits.items()}
         if not to_folder:
             files = {target: np.concatenate(list(splits.values()))}
-        taken = [path for path in files if path.exists() and not overwrite]
-        if taken:
-            raise OutputError(f"{taken[0]}: it exists already; say --overwrite to replace it")
+        stale = _other_splits(target, files) if to_folder and target.is_dir() else []
+        for path in [] if overwrite else [*filter(Path.exists, files), *stale]:
+            raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
         for path, facts in files.items():
             progress(f"writing {path.name}", 0, 0)
             literals = config.literals == "keep"
             write_facts(graph, facts, path, overwrite=overwrite, literals=literals)
+        for path in stale:
+            path.unlink(missing_ok=True)
     say(*graph.notes, *(f"{path}: {len(facts):,} facts written" for path, facts in files.items()))
     if not to_folder and len(splits) > 1:
         say(f"{' and '.join(splits)} are together in one file; name a folder to keep them apart")
+
+
+def _other_splits(folder: Path, files: Collection[Path]) -> list[Path]:
+    """Files that would be read together with those, or instead of them."""
+    there = [file for file in folder.iterdir() if file.is_file()]
+    return [f for split in SPLITS for f in files_of(split, there) if f not in files]

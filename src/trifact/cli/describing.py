@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from trifact.cli.screen import bars, count, heading, screen, share, short, table
+from trifact.durable import replacing
 from trifact.errors import OutputError
 from trifact.graph.description import Description, PredicateRow
 from trifact.graph.graph import Graph
+from trifact.graph.sources import one_line
 
 SHOWN = 15
 
@@ -172,7 +174,8 @@ def draw(graph: Graph, found: Description, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    figure.suptitle(f"{graph.name}: {sum(found.sizes.values()):,} facts", fontweight="bold")
+    title = f"{graph.name}: {sum(found.sizes.values()):,} facts"
+    figure.suptitle(title, fontweight="bold", parse_math=False)
     labels, counts = zip(*_degree_counts(found), strict=True)
     left.bar(labels, counts, color="#3b6ea5")
     left.set(title="Entities by number of facts", xlabel="facts in train", ylabel="entities")
@@ -186,8 +189,9 @@ def draw(graph: Graph, found: Description, path: Path) -> None:
     for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)
     try:
-        figure.savefig(path, dpi=130)
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{path}: cannot be drawn ({error})") from None
+        with replacing(path) as part:
+            figure.savefig(part, dpi=130, format=path.suffix.removeprefix(".") or "png")
+    except ValueError as error:
+        raise OutputError(f"{path}: cannot be drawn ({one_line(str(error))})") from None
     finally:
         plt.close(figure)

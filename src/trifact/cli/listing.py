@@ -5,7 +5,7 @@ from __future__ import annotations
 from trifact.cli.screen import heading, screen, table
 from trifact.graph import benchmarks
 from trifact.graph.catalogue import BENCHMARKS
-from trifact.graph.loading import load
+from trifact.graph.loading import WORLD, load
 
 
 def show_benchmarks() -> None:
@@ -26,10 +26,14 @@ def show_benchmarks() -> None:
 
 def show_benchmark(name: str) -> None:
     """One benchmark: source, licence, files and checksums."""
-    benchmark = benchmarks.find(name)
+    benchmark, out = benchmarks.find(name), screen()
     if benchmark is None:
-        raise benchmarks.unknown(name)
-    out = screen()
+        folder = WORLD if name.casefold() == "world" else benchmarks.library_folder(name)
+        if folder is None:
+            raise benchmarks.unknown(name)
+        where = "bundled" if folder == WORLD else "in $TRIFACT_DATA"
+        out.print(heading(name, f"  {where}: {folder}"), soft_wrap=True)
+        return
     out.print(heading(benchmark.name, f"  {benchmark.source}"))
     out.print(f"licence   {benchmark.licence}")
     out.print(f"where     {benchmarks.whereabouts(benchmark)}")

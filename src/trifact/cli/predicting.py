@@ -111,7 +111,8 @@ def _show_answers(found: Answers, question: Question, predictor: Predictor) -> N
     first, middle, last = _asked(question, predictor)
     screen().print(f"{first} · {middle} · {last}\n")
     if not len(found):
-        say("there is no candidate left that is not known; --known shows those, too")
+        known = question.settings.get("known")
+        say("there is no candidate" + ("" if known else " that is not known; --known shows all"))
         return
     if not question.settings.get("known"):
         del columns["known"]

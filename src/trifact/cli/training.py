@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trifact.answer.calibration import adopt, calibrate, read_calibration
+from trifact.answer.calibration import Calibration, adopt, calibrate_new, read_calibration
 from trifact.cli.screen import heading, say, screen, watching
 from trifact.config import read_toml
 from trifact.durable import write_text
@@ -50,7 +50,7 @@ def run_training(asked: Request) -> None:
         raise ConfigError("--tune begins anew: leave out --resume and --warm-start")
     with watching() as progress:
         run = _resume(asked, progress) if asked.resume else _train(asked, progress)
-        calibration = calibrate(run, progress=progress) if len(run.graph().valid) else None
+        calibration = _calibrated(run, progress)
         if asked.refit:
             say(f"training on all facts for {run.best_epoch} epochs")
             again = training.refit(run, on_epoch=show, progress=progress)
@@ -58,7 +58,17 @@ def run_training(asked: Request) -> None:
                 adopt(calibration, again)
     mrr, epoch = run.metrics["mrr"], run.metrics["epoch"]
     found = f"validation MRR {mrr:.4f}" if mrr is not None else "not validated"
-    screen().print(heading(str(run.path), f"  {found} in epoch {epoch}"))
+    screen().print(heading(str(run.path), f"  {found} in epoch {epoch}"), soft_wrap=True)
+
+
+def _calibrated(run: Run, progress: Progress) -> Calibration | None:
+    try:
+        return calibrate_new(run, say=say, progress=progress)
+    except KeyboardInterrupt:
+        raise training.Interrupted(
+            f"interrupted; {run.path} is trained, its probabilities are made by: "
+            f"trifact calibrate {run.path}"
+        ) from None
 
 
 def _train(asked: Request, progress: Progress) -> Run:

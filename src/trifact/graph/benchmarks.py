@@ -19,6 +19,7 @@ from pathlib import Path
 from trifact.errors import BenchmarkError, DownloadError
 from trifact.graph.catalogue import BENCHMARKS, Benchmark
 from trifact.graph.download import BLOCK, MAX_BYTES, fetch, locked, publish, splits_from_tar
+from trifact.graph.layouts import Layout
 from trifact.progress import Progress, silent
 
 SPLITS = ("train", "valid", "test")
@@ -34,7 +35,7 @@ def find(name: str) -> Benchmark | None:
 
 def locate(name: str, progress: Progress = silent) -> Path:
     """The folder that holds the graph called `name`, downloaded if need be; see `verify`."""
-    benchmark, own = find(name), _library_folder(name)
+    benchmark, own = find(name), library_folder(name)
     if benchmark is None:
         if own is None:
             raise unknown(name)
@@ -44,7 +45,7 @@ def locate(name: str, progress: Progress = silent) -> Path:
 
 def whereabouts(benchmark: Benchmark) -> str:
     """Where a benchmark would come from, for people."""
-    own = _library_folder(benchmark.name)
+    own = library_folder(benchmark.name)
     if own is not None and is_complete(own):
         return "$TRIFACT_DATA"
     return "cache" if is_complete(_cache_of(benchmark)) else "to download"
@@ -71,6 +72,12 @@ def split_file(folder: Path, split: str) -> Path | None:
     except OSError as error:
         why = f"cannot be read ({error.strerror or error})"
         raise BenchmarkError(why, path=folder) from error
+
+
+def layout(folder: Path) -> Layout:
+    """The files that `verify` looks at, and no others that may lie beside them."""
+    found = {split: split_file(folder, split) for split in SPLITS}
+    return Layout("folder", {split: file for split, file in found.items() if file is not None})
 
 
 def is_complete(folder: Path) -> bool:
@@ -139,7 +146,7 @@ def _is_safe(name: str) -> bool:
     return SAFE_NAME.fullmatch(name) is not None and ".." not in name
 
 
-def _library_folder(name: str) -> Path | None:
+def library_folder(name: str) -> Path | None:
     """The user's folder of that name. It is picked from a list: the name never makes a path."""
     alike = [folder for folder in library() if folder.name.casefold() == name.casefold()]
     exact = [folder for folder in alike if folder.name == name]

@@ -6,6 +6,7 @@ Most files are also read faster, see `plain.py`; both must agree.
 from __future__ import annotations
 
 import csv
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -75,24 +76,34 @@ def records(stream: BinaryIO, config: LoadConfig, bad: BadLines) -> Iterator[tup
 
 @dataclass
 class _Feed(Iterator[str]):
-    """Lines for the reader of CSV: remembers where a record began, and bounds its length."""
+    """Lines for the reader of CSV: holds those of a record, and bounds its length."""
 
     lines: Iterator[tuple[int, str]]
-    first: int = 0
-    last: int = 0
-    size: int = field(default=0)
+    held: list[tuple[int, str]] = field(default_factory=list)
+    size: int = 0
+    waiting: deque[tuple[int, str]] = field(default_factory=deque)
 
     def __next__(self) -> str:
-        self.last, line = next(self.lines)
-        self.first = self.first or self.last
+        number, line = self.waiting.popleft() if self.waiting else next(self.lines)
+        self.held.append((number, line))
         self.size += len(line)
         if self.size > LONGEST_LINE + 2:
             raise csv.Error(f"a record is longer than {LONGEST_LINE:,} characters")
         return line
 
+    @property
+    def first(self) -> int:
+        """The number of the first line of the record."""
+        return self.held[0][0]
+
     def begin(self) -> None:
         """From the next line on it is another record."""
-        self.first = self.size = 0
+        self.held.clear()
+        self.size = 0
+
+    def take_back(self) -> None:
+        """Only the first line was bad: those after it come again."""
+        self.waiting.extendleft(reversed(self.held[1:]))
 
 
 def _csv_records(feed: _Feed, delimiter: str, bad: BadLines) -> Iterator[tuple[int, list[str]]]:
@@ -104,7 +115,8 @@ def _csv_records(feed: _Feed, delimiter: str, bad: BadLines) -> Iterator[tuple[i
         try:
             record = next(reader, None)
         except csv.Error as error:
-            bad.report(feed.first or feed.last, f"this is not CSV ({error}); is a quote left open?")
+            bad.report(feed.first, f"this is not CSV ({error}); is a quote left open?")
+            feed.take_back()
             continue
         if record is None:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +66,10 @@ def _by_id(files: dict[str, Path], folder: Path) -> Layout | None:
             if not all(lists):
                 problem = f"the folder has facts by id but lacks {entities} or {predicates}"
                 raise InputError(problem, path=folder)
+            if not found["train"]:
+                problem = f"the folder lists ids but has no facts by id in {facts.format('train')}"
+                advice = "give its train file by itself, with --columns where its order is another"
+                raise InputError(f"{problem}; {advice}", path=folder)
             return Layout(kind, {s: file for s, file in found.items() if file}, *lists)
     return None
 
@@ -81,14 +85,19 @@ def _packed_or_not(name: str, files: dict[str, Path]) -> Path | None:
     return next((files[name + end] for end in ("", *COMPRESSED) if name + end in files), None)
 
 
-def _file_of(split: str, files: list[Path], folder: Path) -> Path | None:
+def files_of(split: str, files: Iterable[Path]) -> list[Path]:
+    """The files that would be read as a split, facts by name."""
     readable_endings = {*SUFFIXES, ".txt", ""}
-    found = [
+    return [
         file
         for file in files
         if stem_and_format(file)[0].lower() in STEMS[split]
         and without_compression(file).suffix.lower() in readable_endings
     ]
+
+
+def _file_of(split: str, files: list[Path], folder: Path) -> Path | None:
+    found = files_of(split, files)
     if len(found) > 1:
         names = " and ".join(map(shown, found))
         raise InputError(f"{names} could each be the {split} split; keep one", path=folder)

@@ -25,8 +25,11 @@ WORLD = Path(__file__).with_name("world.tsv")
 def load(source: object, config: LoadConfig | None = None, *, progress: Progress = silent) -> Graph:
     """The graph of a source: a name, a path, a table of columns, or tuples of names."""
     config = config or LoadConfig()
-    if isinstance(source, str | os.PathLike):
-        return _load_named(os.fsdecode(source), config, progress)
+    if isinstance(source, str):
+        return _load_named(source, config, progress)
+    if isinstance(source, os.PathLike):
+        path = Path(os.fsdecode(source))
+        return _load_path(shown(path.absolute()), path, config, progress)
     if _is_table(source):
         return _graph("table", read_table(source, config), config)
     if isinstance(source, Iterable):
@@ -43,12 +46,13 @@ def _is_table(source: object) -> bool:
 def _load_named(name: str, config: LoadConfig, progress: Progress) -> Graph:
     """World, a benchmark or a folder of $TRIFACT_DATA by name; else a path.
 
-    A name wins over a file that happens to be called so; `./NAME` means the file.
+    A name wins over a file that happens to be called so; `./NAME`, or a Path, means the file.
     """
     if name.casefold() == "world":
         return _load_path("World", WORLD, config.replace(comment="#"), progress)
     path, benchmark = Path(name), benchmarks.find(name)
-    if benchmark is None and name and _may_be_path(name):
+    known = benchmark is not None or benchmarks.library_folder(name) is not None
+    if name and not known and _may_be_path(name):
         return _load_path(shown(path.absolute()), path, config, progress)
     folder = benchmarks.locate(name, progress)
     graph_name = benchmark.name if benchmark else folder.name
@@ -68,7 +72,7 @@ def _load_path(
     *,
     benchmark: Benchmark | None = None,
 ) -> Graph:
-    layout = layout_of(path)
+    layout = layout_of(path) if benchmark is None else benchmarks.layout(path)
     progress(f"looking at {name}", 0, 0)
     key = cache.key_of(layout, config, benchmark=benchmark.name if benchmark else "")
     reading = cache.load(key) if key else None

@@ -59,7 +59,11 @@ def read_layout(layout: Layout, config: LoadConfig, progress: Progress) -> Readi
     with _table(config) as table:
         names, notes = _declared_names(layout, config, table), list[str]()
         for split, path in layout.facts.items():
-            reader = _File(_source(path, config), split, config, table, progress)
+            source = _source(path, config)
+            if split != "train" and not source.head():
+                notes.append(f"{shown(path)}: an empty file, 0 facts")
+                continue
+            reader = _File(source, split, config, table, progress)
             if layout.kind in BY_ID_SAID:
                 read = reader.by_id(layout, names)
             else:

@@ -152,7 +152,8 @@ class Leading:
             try:
                 config = self.search.space.config(point)
             except ConfigError as error:  # drawn by TPE: settings that exclude each other
-                self._end(number, Outcome("failed", reason=str(error)))
+                self.queue.finish(number, Outcome("failed", reason=str(error)))
+                self._tell(number)
                 continue
             self.pool.begin(Job(number, self.search.path / folder_of(number), vars(config)))
             self._epochs[number] = 0
@@ -177,10 +178,11 @@ class Leading:
             self.queue.give_back(job.number)
         else:
             kind = "failed" if message.kind == "died" else message.kind
-            self._end(job.number, replace(message, kind=kind))
+            self.queue.finish(job.number, replace(message, kind=kind))
+        self._tell(job.number)
 
-    def _end(self, number: int, outcome: Outcome) -> None:
-        self.queue.finish(number, outcome)
+    def _tell(self, number: int) -> None:
+        """A trial has ended, or was cut off."""
         self._trials = self.queue.trials()
         self.on_trial(self._trials[number])
 
