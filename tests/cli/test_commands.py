@@ -137,6 +137,29 @@ def test_what_exists_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
     assert target.read_text().count("\n") == 10_624
 
 
+def test_splits_of_another_graph_do_not_stay_in_a_folder(tmp_path: Path) -> None:
+    out, small = tmp_path / "out", tmp_path / "small.tsv"
+    small.write_text("a\tp\tb\n")
+    assert run("data", "convert", "World", str(out)).returncode == 0
+    (out / "mine.md").write_text("kept")
+    whole = ("data", "convert", str(small), str(out), "--valid", "0", "--test", "0", "--to", "csv")
+    refused = run(*whole)
+    assert "it exists already; say --overwrite" in refused.stderr
+    assert len(trifact.load(out).valid)
+    assert run(*whole, "--overwrite").returncode == 0
+    assert sorted(file.name for file in out.iterdir()) == ["mine.md", "train.csv"]
+
+
+def test_a_picture_is_where_it_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "a$_{$b.tsv").write_text("a\tp\tb\nb\tp\tc\n")
+    words = ("data", "describe", "./a$_{$b.tsv", "--plot")
+    assert run(*words, "picture", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "picture").read_bytes().startswith(b"\x89PNG")
+    refused = run(*words, "picture.doc", cwd=tmp_path)
+    assert "picture.doc: cannot be drawn" in refused.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a$_{$b.tsv", "picture"]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -160,6 +183,7 @@ def test_the_list_names_every_benchmark() -> None:
     shown = run("data", "list").stdout
     assert all(name in shown for name in ("WN18RR", "YAGO3-10", "CoDEx-L", "World"))
     assert "SHA-256" in run("data", "list", "umls").stdout
+    assert "bundled" in run("data", "list", "World").stdout
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import trifact
 from trifact.errors import BenchmarkError, DownloadError
 from trifact.graph import benchmarks, download
 from trifact.graph.benchmarks import (
@@ -352,3 +353,25 @@ def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
     assert cache_folder() == Path("/xdg/trifact")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert cache_folder() == Path("/home/someone/.cache/trifact")
+
+
+def test_only_what_was_verified_is_read(library: Path) -> None:
+    folder = write_splits(library / TOY.name)
+    genuine = trifact.load(TOY.name)
+    (folder / "train.del").write_text("0\t0\t1\n")
+    (folder / "entity_ids.del").write_text("0\tx\n1\ty\n")
+    (folder / "relation_ids.del").write_text("0\tr\n")
+    (folder / "entities.dict").write_text("0\tx\n1\ty\n")
+    assert trifact.load(TOY.name, cache=False).content_hash == genuine.content_hash
+
+
+def test_a_name_with_a_dot_may_be_in_the_library_and_a_path_never_is(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, text in ((library, "in\tthe\tlibrary\n"), (tmp_path, "in\tthis\tfolder\n")):
+        (place / "my.graph").mkdir()
+        (place / "my.graph" / "train.txt").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert list(trifact.load("my.graph").predicates) == ["the"]
+    for path in ("./my.graph", Path("my.graph"), Path("./my.graph")):
+        assert list(trifact.load(path).predicates) == ["this"]

@@ -1,0 +1,125 @@
+"""What `trifact train` refuses, keeps and says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trifact
+from tests.cli.test_commands import run
+from trifact.answer.calibration import read_calibration
+from trifact.cli import training as work
+from trifact.cli.training import Request, run_training
+from trifact.errors import ConfigError, OutputError
+from trifact.graph.writers import write_facts
+from trifact.run import training
+from trifact.run.run import Run
+
+QUICK: dict[str, Any] = {"rank": 4, "epochs": 2, "validate_every": 1, "precision": "float32"}
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> str:
+    """Eighty facts in a file; what they name looks like styles and emoji."""
+    kinds = [(f"n{i:02} [bold]", "is [kg]", (":cat:", "odd [/b]")[i % 2]) for i in range(40)]
+    rows = [(f"n{i:02} [bold]", "next", f"n{(i + 1) % 40:02} [bold]") for i in range(40)]
+    graph = trifact.load(kinds + rows, valid=0.0, test=0.0)
+    write_facts(graph, graph.train, tmp_path / "facts.tsv")
+    return str(tmp_path / "facts.tsv")
+
+
+def asked(graph: str = "", **more: Any) -> Request:
+    nothing = {"out": None, "config": None, "resume": None, "tune": "", "refit": False}
+    return Request(graph, **{**nothing, "settings": QUICK, "loading": {}, **more})
+
+
+def test_names_are_printed_to_the_letter(facts: str, tmp_path: Path) -> None:
+    folder = "run [v2] of a graph, in a folder with a long name that does not fit on one line [/b]"
+    words = ("--rank", "4", "--epochs", "2", "--out", folder)
+    done = run("train", facts, *words, cwd=tmp_path)
+    assert done.stdout.startswith(folder), done.stderr
+    shown = run("predict", folder, "n03 [bold]", "is [kg]", "--known", cwd=tmp_path).stdout
+    assert "n03 [bold] · is [kg] · ?" in shown
+    assert ":cat:" in shown
+    assert "odd [/b]" in shown
+    assert "is [kg]" in run("evaluate", folder, cwd=tmp_path).stdout
+    assert "is [kg]" in run("data", "describe", facts, cwd=tmp_path).stdout
+
+
+def test_a_run_that_goes_on_takes_no_other_place_or_facts(facts: str, tmp_path: Path) -> None:
+    run_training(asked(facts, out=tmp_path / "run"))
+    place = tmp_path / "run"
+    with pytest.raises(ConfigError, match="--out cannot change when a run goes on"):
+        run_training(asked(resume=place, settings={}, out=tmp_path))
+    with pytest.raises(ConfigError, match="--split-seed cannot change when a run goes on"):
+        run_training(asked(resume=place, settings={}, loading={"split_seed": 3}))
+    with pytest.raises(ConfigError, match="goes by validation"):
+        run_training(asked(facts, refit=True, settings={**QUICK, "schedule": "plateau"}))
+
+
+def test_a_refit_that_was_interrupted_gets_its_calibration(
+    facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "refit", begun_only)
+        with pytest.raises(KeyboardInterrupt):
+            run_training(asked(facts, out=place, refit=True))
+    run_training(asked(resume=place / "refit", settings={}))
+    adopted = read_calibration(Run(place / "refit"))
+    assert adopted is not None
+    assert adopted.record["fitted"]["note"] == "fitted before the refit"
+    (place / "refit" / "calibration.json").unlink()
+    run_training(asked(resume=place, refit=True, settings={}))  # the other way to go on
+    assert read_calibration(Run(place / "refit")) is not None
+
+
+REFIT = training.refit
+
+
+def begun_only(run: Run, **_: object) -> Run:
+    """A refit that is interrupted after its first epoch."""
+
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    return REFIT(run, on_epoch=stop)
+
+
+def test_a_ctrl_c_after_training_says_where_the_run_is(
+    facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(work, "calibrate_new", interrupted)
+    with pytest.raises(training.Interrupted, match="run is trained, its probabilities are made by"):
+        run_training(asked(facts, out=tmp_path / "run"))
+
+
+def test_a_folder_that_is_full_is_refused_before_tuning(
+    facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "tuning.jsonl").write_text("precious")
+    with pytest.raises(OutputError, match="it is not empty"):
+        run_training(asked(facts, out=full, tune="2h"))
+    assert (full / "tuning.jsonl").read_text() == "precious"
+
+
+def test_a_graph_whose_held_out_facts_say_nothing_is_trained_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "dense"
+    folder.mkdir()
+    (folder / "train.txt").write_text("a\tp\ta\na\tp\tb\nb\tp\ta\nb\tp\tb\n")
+    for split in ("valid", "test"):
+        (folder / f"{split}.txt").write_text("a\tp\tb\n")
+    run_training(asked(str(folder), out=tmp_path / "run"))
+    assert "no probabilities: " in " ".join(capsys.readouterr().err.split())
+    assert read_calibration(Run(tmp_path / "run")) is None
+    with pytest.warns(UserWarning, match="nothing to fit probabilities on"):
+        trifact.train(trifact.load(folder), out=tmp_path / "again", **QUICK)
