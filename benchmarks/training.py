@@ -34,7 +34,8 @@ from torch import Tensor
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
 from trifact.run.options import TrainConfig, resolved
-from trifact.run.training import Training, with_precision
+from trifact.run.preparation import with_precision
+from trifact.run.training import Training
 from trifact.run.validation import asked_of
 
 MB = 2**20

@@ -12,7 +12,8 @@ from trifact.graph.graph import Graph
 from trifact.progress import silent
 from trifact.run.machine import denormals_flushed
 from trifact.run.options import TrainConfig
-from trifact.run.training import Training, with_precision
+from trifact.run.preparation import with_precision
+from trifact.run.training import Training
 
 STEPS = 9
 UNTIMED = 2  # first steps make buffers and optimizer state

@@ -34,17 +34,16 @@ from trifact.run.folder import (
 from trifact.run.history import Epoch
 from trifact.run.machine import denormals_flushed
 from trifact.run.options import TrainConfig, resolved
+from trifact.run.preparation import check_device, new_model, norm_of, with_precision
 from trifact.run.run import Run
 from trifact.run.signals import Interrupt, interruptible
 from trifact.run.validation import asked_of
 from trifact.run.warmstart import check_alike, copy_factors
 from trifact.tensor.batches import Batch
 from trifact.tensor.descent import Objective
-from trifact.tensor.dura import Dura
-from trifact.tensor.models import MODELS, Model
 from trifact.tensor.optimizers import SCHEDULES, optimizer
 from trifact.tensor.ranking import ranks
-from trifact.tensor.regularizers import Regularizer, frequencies, regularizer
+from trifact.tensor.regularizers import frequencies
 from trifact.tensor.workspace import Workspace
 
 OnEpoch = Callable[[Epoch], str | None]
@@ -94,7 +93,7 @@ def train(
     if not len(graph.train):
         raise TrainingError(f"{graph.name}: there is no fact to train on")
     config = resolved(config or TrainConfig(), graph)
-    _check_device(config.device)
+    check_device(config.device)
     if config.warm_start:
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
         check_alike(Run(config.warm_start), config)
@@ -125,7 +124,7 @@ def resume(
             allowed = ", ".join(MAY_CHANGE)
             raise RunError(f"{name} cannot change when a run goes on; only {allowed} can")
     config = config.replace(**changes)
-    _check_device(config.device)
+    check_device(config.device)
     with locked(path):
         save_config(path, config)
         training = Training(open_graph(path), config, path, progress)
@@ -166,7 +165,7 @@ class Training:
             torch.set_num_threads(config.threads)
         self.graph, self.config, self.path, self.progress = graph, config, path, progress
         self.device = torch.device(config.device)
-        self.model = _new_model(graph, config)
+        self.model = new_model(graph, config)
         self.optimizer = optimizer(config.optimizer, rate=config.lr)
         self.schedule = SCHEDULES[config.schedule]()
         self.queries = graph.queries("train")
@@ -340,7 +339,7 @@ class Training:
         examples = self.graph.reciprocal("train") if reciprocal else self.graph.train
         return Objective(
             model,
-            _norm(config),
+            norm_of(config),
             answers=self.queries.expected_answers(config.batch, config.cap),
             reciprocal=reciprocal,
             relations=config.relations,
@@ -365,45 +364,3 @@ class Training:
             here(batch.answers),
             weights=None if once else here(batch.multiplicities),
         )
-
-
-def _norm(config: TrainConfig) -> Regularizer | Dura:
-    assert config.reg is not None
-    if config.regularizer == "dura":
-        return Dura(config.reg)
-    return regularizer(
-        config.regularizer,
-        entity=config.reg,
-        predicate=config.reg_predicates,
-        weighting=config.weighting,  # type: ignore[arg-type]
-    )
-
-
-def _check_device(name: str) -> None:
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}
-    if not there[name]:
-        raise ConfigError(f"torch finds no {name} device here; say --device cpu")
-
-
-def with_precision(config: TrainConfig, graph: Graph) -> TrainConfig:
-    """The settings with the precision that pays here; a run keeps it wherever it goes on."""
-    if config.precision != "auto":
-        return config
-    assert config.rank is not None
-    width = config.rank * MODELS[config.model].field.parts
-    device = torch.device(config.device)
-    return config.replace(precision=machine.faster_precision(device, len(graph.entities), width))
-
-
-def _new_model(graph: Graph, config: TrainConfig) -> Model:
-    assert config.rank is not None
-    sides = 2 if config.setting == "reciprocal" else 1
-    model = MODELS[config.model](
-        len(graph.entities),
-        sides * len(graph.predicates),
-        rank=config.rank,
-        scale=config.init_scale,
-        seed=config.seed,
-    )
-    model.tables = {name: table.to(config.device) for name, table in model.tables.items()}
-    return model

@@ -320,7 +320,7 @@ def _check_same(about: dict[str, Any], identity: dict[str, Any], name: str) -> N
 
 def _with_precision(space: Space, graph: Graph) -> Space:
     """One precision for all trials, so that they can be compared: what pays at the largest rank."""
-    from trifact.run.training import with_precision  # torch, for this alone
+    from trifact.run.preparation import with_precision  # torch, for this alone
 
     if "precision" in space.searched:
         return space

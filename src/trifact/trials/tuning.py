@@ -28,6 +28,7 @@ from trifact.run import training
 from trifact.run.durations import shown
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
+from trifact.run.preparation import with_precision
 from trifact.run.run import Run
 from trifact.trials.queue import distribution
 from trifact.trials.space import Choice, Range
@@ -126,7 +127,7 @@ def tune(
     config = TrainConfig.from_values(settings)
     if not len(graph.valid) or not config.validate_every:
         raise ConfigError("tuning compares validation MRR, but there is nothing to validate on")
-    rule = training.with_precision(resolved(config, graph), graph)
+    rule = with_precision(resolved(config, graph), graph)
     choices = around(rule, queries=len(graph.queries("train")), given=tuple(settings))
     within.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=within, prefix=".tuning-") as folder:

@@ -1,0 +1,58 @@
+"""From settings to what training is made of: device, precision, model and norm."""
+
+from __future__ import annotations
+
+import torch
+
+from trifact.errors import ConfigError
+from trifact.graph.graph import Graph
+from trifact.run import machine
+from trifact.run.options import TrainConfig
+from trifact.tensor.dura import Dura
+from trifact.tensor.models import MODELS, Model
+from trifact.tensor.regularizers import Regularizer, regularizer
+
+
+def norm_of(config: TrainConfig) -> Regularizer | Dura:
+    """The regularizer, with its coefficients."""
+    assert config.reg is not None
+    if config.regularizer == "dura":
+        return Dura(config.reg)
+    return regularizer(
+        config.regularizer,
+        entity=config.reg,
+        predicate=config.reg_predicates,
+        weighting=config.weighting,  # type: ignore[arg-type]
+    )
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that torch does not find."""
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}
+    if not there[name]:
+        raise ConfigError(f"torch finds no {name} device here; say --device cpu")
+
+
+def with_precision(config: TrainConfig, graph: Graph) -> TrainConfig:
+    """The settings with the precision that pays here; a run keeps it wherever it goes on."""
+    if config.precision != "auto":
+        return config
+    assert config.rank is not None
+    width = config.rank * MODELS[config.model].field.parts
+    device = torch.device(config.device)
+    return config.replace(precision=machine.faster_precision(device, len(graph.entities), width))
+
+
+def new_model(graph: Graph, config: TrainConfig) -> Model:
+    """A model of the size of a graph, with random factors."""
+    assert config.rank is not None
+    sides = 2 if config.setting == "reciprocal" else 1
+    model = MODELS[config.model](
+        len(graph.entities),
+        sides * len(graph.predicates),
+        rank=config.rank,
+        scale=config.init_scale,
+        seed=config.seed,
+    )
+    model.tables = {name: table.to(config.device) for name, table in model.tables.items()}
+    return model
