@@ -246,6 +246,12 @@ def test_the_command_shows_the_first_and_what_to_expect(keep_run: KeepRun, tmp_p
     assert f"{len(out.read_text().splitlines())} facts written" in " ".join(shown.split())
 
 
+def test_a_predicate_with_a_comma_is_named_in_quotes(keep_run: KeepRun) -> None:
+    run = keep_run(replace(DENSE, predicate_labels={3: "likes, really"}))
+    shown = said(str(run.path), "--top", "100", "--predicates", 'p1, "likes, really"')
+    assert shown == said(str(run.path), "--top", "100", "--predicates", "p1,p3")
+
+
 def test_the_command_says_where_there_is_no_estimate(keep_run: KeepRun) -> None:
     run = keep_run(DENSE.all_in_train())
     shown = " ".join(said(str(run.path)).split())

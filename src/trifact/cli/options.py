@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import functools
 import inspect
@@ -53,10 +54,14 @@ def _given(config: type[Config], arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _items(name: str, text: str, hint: object) -> tuple[Any, ...]:
-    """The items of a list between commas, each of the type that the field's items have."""
+    """The items of a list between commas, each of the type that the field's items have.
+
+    As in CSV: an item that has a comma stands in double quotes.
+    """
     kind = typing.get_args(hint)[0]
     try:
-        return tuple(kind(item.strip()) for item in text.split(","))
+        items = next(csv.reader([text], skipinitialspace=True), [])
+        return tuple(kind(item.strip()) for item in items)
     except ValueError:
         raise ConfigError(f"{name} must be {kind.__name__} between commas, not {text!r}") from None
 
