@@ -148,6 +148,9 @@ def test_splits_of_another_graph_do_not_stay_in_a_folder(tmp_path: Path) -> None
     assert len(trifact.load(out).valid)
     assert run(*whole, "--overwrite").returncode == 0
     assert sorted(file.name for file in out.iterdir()) == ["mine.md", "train.csv"]
+    for source in (out, out / "train.csv"):  # its own files are not removed either
+        refused = run("data", "convert", str(source), str(out), "--to", "tsv", "--overwrite")
+        assert "the graph is read from there" in refused.stderr
 
 
 def test_a_picture_is_where_it_is_said_to_be(tmp_path: Path) -> None:

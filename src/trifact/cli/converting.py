@@ -35,6 +35,8 @@ def convert_graph(
         if not to_folder:
             files = {target: np.concatenate(list(splits.values()))}
         stale = _other_splits(target, files) if to_folder and target.is_dir() else []
+        if {path.resolve() for path in (target, *files, *stale)} & {Path(source).resolve()}:
+            raise OutputError(f"{target}: the graph is read from there; give another place")
         for path in [] if overwrite else [*filter(Path.exists, files), *stale]:
             raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
         for path, facts in files.items():
