@@ -1,0 +1,103 @@
+"""Factors of one run as the beginning of another, and a run trained once more on all facts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+import trifact
+from tests.run.test_training import QUICK, numbers, same
+from trifact.errors import ConfigError, RunError
+from trifact.graph.graph import Graph
+from trifact.run import training
+from trifact.run.run import Run
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return numbers()
+
+
+def test_refit_trains_on_all_facts_for_the_best_epochs(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    again = training.refit(run)
+    assert again.path == tmp_path / "run" / "refit"
+    assert len(again.history) == run.best_epoch
+    refitted = again.graph()
+    assert len(refitted.train) == sum(len(facts) for facts in graph.splits.values())
+    assert len(refitted.valid) == len(refitted.test) == 0
+
+
+def test_a_warm_start_takes_the_rows_of_names_that_both_know(graph: Graph, tmp_path: Path) -> None:
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    larger = trifact.load(
+        [(f"n{i:02}", "next", f"n{(i + 1) % 62:02}") for i in range(62)]
+        + [("n00", "brand new", "n61"), ("n61", "parity", "odd")],
+        valid=0.0,
+        test=0.0,
+    )
+    config = QUICK.replace(epochs=0)
+    warm = config.replace(warm_start=str(old.path))
+    new = training.train(larger, warm, out=tmp_path / "new")
+    cold = training.train(larger, config, out=tmp_path / "cold")
+    for kind, table in (("entities", "entity"), ("predicates", "predicate")):
+        ours, theirs = getattr(larger, kind), getattr(graph, kind)
+        sides = 2 if table == "predicate" else 1
+        for i, name in enumerate(ours):
+            j = theirs.find(name)
+            for side in range(sides):
+                row = new.factors()[table][i + side * len(ours)]
+                source = cold if j is None else old
+                k = i + side * len(ours) if j is None else j + side * len(theirs)
+                assert torch.equal(row, source.factors()[table][k])
+
+
+def test_a_warm_start_needs_the_same_kind_of_model(graph: Graph, tmp_path: Path) -> None:
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    config = QUICK.replace(rank=4, warm_start=str(old.path))
+    with pytest.raises(RunError, match="its rank is 8, not 4"):
+        training.train(graph, config, out=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_warm_start_is_not_forgotten(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    monkeypatch.chdir(tmp_path)
+    config = QUICK.replace(warm_start="old")
+    whole = training.train(graph, config, out=tmp_path / "whole")
+    with monkeypatch.context() as patch:  # killed before there is anything to go on with
+        patch.setattr(training.Training, "run", lambda *_: None)
+        training.train(graph, config, out=tmp_path / "killed")
+    monkeypatch.chdir(tmp_path / "old")
+    assert same(training.resume(tmp_path / "killed"), whole)
+    assert whole.history[0].loss < old.history[0].loss
+    again = training.refit(whole)
+    assert again.history[0].loss < old.history[0].loss
+
+
+def test_a_refit_that_was_cut_off_goes_on(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    whole = training.refit(run)
+    shutil.move(whole.path, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        training.refit(run, on_epoch=interrupted)
+    assert same(training.refit(run), Run(tmp_path / "whole"))
+    assert training.refit(run).factors_hash() == Run(tmp_path / "whole").factors_hash()
+    training.resume(run.path, epochs=QUICK.epochs, patience=QUICK.patience + 1)
+    with pytest.raises(RunError, match="of other settings or epochs than the run now"):
+        training.refit(Run(run.path))
+
+
+def interrupted(_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_refit_cannot_follow_validation(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK.replace(schedule="plateau"), out=tmp_path / "run")
+    with pytest.raises(ConfigError, match="goes by validation, which a refit has not"):
+        training.refit(run)
