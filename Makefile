@@ -16,7 +16,7 @@ demo: .venv/ready
 	$(BIN)/trifact report "$$run"
 
 test: .venv/ready-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 check: lint test
 
