@@ -12,16 +12,18 @@ import trifact
 from tests.paper.conftest import RECIPE, STEPS, TRAIN, library
 from trifact.errors import DownloadError, RunError
 from trifact.graph import loading
-from trifact.paper import archive, reproduction
+from trifact.paper import archive, cost, reproduction, session
 from trifact.paper.beyond import beyond
 from trifact.paper.claims import wilcoxon
 from trifact.paper.contests import keep_contest
+from trifact.paper.cost import epochs_left, seconds_an_epoch, undone
 from trifact.paper.pace import seconds_a_step
 from trifact.paper.plan import Wish
 from trifact.paper.recipes import Choice
 from trifact.paper.reproduction import Workshop
 from trifact.paper.session import Session
 from trifact.paper.tables import Findings, table2
+from trifact.run.history import Epoch
 from trifact.tensor.descent import Objective
 
 pytestmark = pytest.mark.usefixtures("known_by_name")
@@ -42,12 +44,14 @@ def test_a_session_does_what_is_missing_and_leaves_out_what_has_no_data(
             raise DownloadError("no network")
         return original(name, **more)
 
-    monkeypatch.setattr(reproduction, "load", load)
+    for room in (session, reproduction):
+        monkeypatch.setattr(room, "load", load)
     wish = Wish("table2", datasets=("Gone", "Toy"))
     missing = Session(recipes, replace(shop, say=notes.append)).fulfil(wish)
     assert missing == {"Gone"}
-    assert asked == ["Gone", "Toy", "Toy"]
-    assert "Gone is left out: no network" in notes
+    assert asked == ["Gone", "Toy", "Toy", "Toy"]
+    assert notes[0] == "Gone is left out: no network"
+    assert notes[1].startswith("at most 14 epochs are ahead")
     kept = archive.read_all(shop.results)
     assert sorted(kept) == ["Toy-complex-n3-reciprocal-small", "Toy-cp-n3-standard-small"]
     sheet = table2(Findings(kept, recipes, missing), ["Toy", "Gone"], ["small"])
@@ -58,6 +62,29 @@ def test_a_session_does_what_is_missing_and_leaves_out_what_has_no_data(
     shown = f"{cell['mrr']:.3f}/{cell['hits@10']:.3f}".replace("0.", ".")
     assert by_model["ComplEx-N3"][2:] == (shown, "no data")
     assert by_model["ComplEx-FRO"][2:] == ("-", "-")
+
+
+def test_what_is_ahead_becomes_less_epoch_by_epoch(shop: Workshop) -> None:
+    recipes, seen = library("complex-n3-reciprocal"), list[int]()
+    recipe = recipes["Toy-complex-n3-reciprocal-small"]
+
+    def look(epoch: Epoch) -> None:
+        seen.append(sum(epochs_left(one, shop) for one in undone(recipe, 3, shop)))
+
+    wish = Wish("table2", datasets=("Toy",), seeds=3)
+    Session(recipes, replace(shop, on_epoch=look)).fulfil(wish)
+    assert seen == [*range(16, -1, -1)]  # two trials, the better one to its end, two other seeds
+    assert list(undone(recipe, 3, shop)) == []
+    assert [one.name for one in undone(recipe, 4, shop)] == [f"{recipe.name}-seed3"]
+
+
+def test_an_epoch_takes_as_long_as_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "_peak_flops", lambda *about: 1e6)
+    toy = trifact.load("Toy")
+    entities, facts, queries = 62, 96, len(toy.queries("train"))
+    for cap, rows in ((0, queries), (1, 2 * facts)):
+        found = seconds_an_epoch(TRAIN.replace(rank=8, cap=cap), toy)
+        assert found == pytest.approx(3 * 2 * rows * entities * 2 * 8 / 1e6)
 
 
 def test_other_seeds_take_the_choice_of_the_first(shop: Workshop) -> None:

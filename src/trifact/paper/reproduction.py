@@ -75,14 +75,14 @@ class Workshop:
 
 def reproduce(recipe: Recipe, shop: Workshop) -> Record:
     """The record of a recipe; what it lacks is trained, gone on with and evaluated."""
-    path = shop.results / f"{recipe.name}.json"
-    kept = archive.read(path)
-    if kept is not None and is_done(kept, recipe, path):
-        return kept
+    done = finished(recipe, shop)
+    if done is not None:
+        return done
     shop.check_time()
     graph = load(recipe.dataset, progress=shop.progress)
     settled, choice = _chosen(recipe, graph, shop)
-    run = trained(graph, settled.train, shop.runs / _folder(recipe, choice), shop=shop)
+    path = run_folder(recipe, shop, choice.get("chosen"))
+    run = trained(graph, settled.train, path, shop=shop)
     evaluation = _tested(run, shop)
     record = {
         **archive.record_of(run, code=archive.commit()),
@@ -92,8 +92,19 @@ def reproduce(recipe: Recipe, shop: Workshop) -> Record:
         "choice": choice,
         "evaluation": evaluation,
     }
-    archive.write(path, record)
+    archive.write(_place(recipe, shop), record)
     return record
+
+
+def finished(recipe: Recipe, shop: Workshop) -> Record | None:
+    """The record of a recipe, if there is nothing left to do for it."""
+    path = _place(recipe, shop)
+    record = archive.read(path)
+    return record if record is not None and is_done(record, recipe, path) else None
+
+
+def _place(recipe: Recipe, shop: Workshop) -> Path:
+    return shop.results / f"{recipe.name}.json"
 
 
 def is_done(record: Record, recipe: Recipe, path: Path) -> bool:
@@ -186,7 +197,7 @@ def _chosen(recipe: Recipe, graph: Graph, shop: Workshop) -> tuple[Recipe, Recor
 def _try(recipe: Recipe, value: float, graph: Graph, *, shop: Workshop) -> Record:
     """What a value came to within the epochs of the choice, however long it was trained since."""
     assert recipe.choice is not None
-    path = shop.runs / _trial_folder(recipe, value)
+    path = run_folder(recipe, shop, value)
     try:
         history = trained(graph, recipe.trial(value), path, shop=shop).history
     except DivergedError as error:  # it has lost
@@ -201,14 +212,10 @@ def best_mrr(epochs: list[Epoch]) -> float:
     return max(epoch.mrr for epoch in epochs if epoch.mrr is not None)
 
 
-def _trial_folder(recipe: Recipe, value: float) -> str:
-    assert recipe.choice is not None
-    return f"{recipe.name}-{recipe.choice.setting}{value:g}"
-
-
-def _folder(recipe: Recipe, choice: Record) -> str:
-    """Where the final run is: the best trial, gone on with, or a folder of its own."""
-    return _trial_folder(recipe, choice["chosen"]) if choice else recipe.name
+def run_folder(recipe: Recipe, shop: Workshop, value: float | None = None) -> Path:
+    """Where a recipe is trained; of one with a choice, each value, and the best to the end."""
+    trial = f"-{recipe.choice.setting}{value:g}" if recipe.choice else ""
+    return shop.runs / f"{recipe.name}{trial}"
 
 
 def _tested(run: Run, shop: Workshop) -> Record:

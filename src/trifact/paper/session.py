@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trifact.errors import DownloadError
+from trifact.graph.loading import load
 from trifact.paper.archive import Record
 from trifact.paper.contests import CONTESTS, keep_contest, name_of
+from trifact.paper.cost import epochs_left, seconds_an_epoch, undone
 from trifact.paper.plan import Target, Wish
 from trifact.paper.recipes import Recipe
 from trifact.paper.reproduction import Workshop, reproduce
 from trifact.paper.studies import keep_pace, keep_study
+from trifact.run.durations import shown
 
 
 @dataclass(frozen=True)
@@ -22,20 +25,38 @@ class Session:
 
     def fulfil(self, wish: Wish) -> set[str]:
         """Do it; the datasets of which there is no data are left out and returned."""
-        target, missing = wish.target, set[str]()
+        target, recipes = wish.target, wish.recipes(self.library)
         if not target.rows:
             keep_study(wish.what, target.datasets, shop=self.shop)
-        for recipe in wish.recipes(self.library):
-            if recipe.dataset in missing:
-                continue
-            try:
+        missing = self._announce(recipes, target.seeds)
+        for recipe in recipes:
+            if recipe.dataset not in missing:
                 self._with_seeds(recipe, target.seeds)
-            except DownloadError as error:
-                missing.add(recipe.dataset)
-                self.shop.say(f"{recipe.dataset} is left out: {error}")
         for dataset in target.datasets:
             if dataset not in missing:
                 self._contests(dataset, target)
+        return missing
+
+    def _announce(self, recipes: list[Recipe], seeds: int) -> set[str]:
+        """Say how long it will take; the datasets that are needed and cannot be had."""
+        ahead = [one for recipe in recipes for one in undone(recipe, seeds, self.shop)]
+        missing, epochs, length = set[str](), 0, 0.0
+        for dataset in dict.fromkeys(recipe.dataset for recipe in ahead):
+            try:
+                graph = load(dataset, progress=self.shop.progress)
+            except DownloadError as error:
+                missing.add(dataset)
+                self.shop.say(f"{dataset} is left out: {error}")
+                continue
+            for recipe in (one for one in ahead if one.dataset == dataset):
+                left = epochs_left(recipe, self.shop)
+                epochs += left
+                length += left * seconds_an_epoch(recipe.train, graph)
+        if epochs:
+            self.shop.say(
+                f"at most {epochs:,} epochs are ahead, and {shown(length)} of this machine "
+                "if it does nothing but their matrix products"
+            )
         return missing
 
     def _with_seeds(self, recipe: Recipe, seeds: int) -> list[Record]:

@@ -70,6 +70,11 @@ def peak_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) 
     return 2 * queries.numel() * len(candidates) / min(seconds)
 
 
+def flop_of_products(queries: int, rows: int, width: int) -> int:
+    """Of training on queries against candidates (rows, width): one product forth, two back."""
+    return 6 * queries * rows * width
+
+
 def faster_precision(device: torch.device, rows: int, width: int) -> str:
     """bfloat16 where its products are clearly faster than those of float32, else float32."""
     rows = min(rows, max(1, PROBE // width))

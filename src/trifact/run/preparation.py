@@ -37,10 +37,19 @@ def with_precision(config: TrainConfig, graph: Graph) -> TrainConfig:
     """The settings with the precision that pays here; a run keeps it wherever it goes on."""
     if config.precision != "auto":
         return config
+    device, entities = torch.device(config.device), len(graph.entities)
+    return config.replace(precision=machine.faster_precision(device, entities, width_of(config)))
+
+
+def type_of_products(config: TrainConfig) -> torch.dtype:
+    """What the large matrix products are made in."""
+    return torch.bfloat16 if config.precision == "bfloat16" else torch.float32
+
+
+def width_of(config: TrainConfig) -> int:
+    """How many reals a row of a factor table has."""
     assert config.rank is not None
-    width = config.rank * MODELS[config.model].field.parts
-    device = torch.device(config.device)
-    return config.replace(precision=machine.faster_precision(device, len(graph.entities), width))
+    return config.rank * MODELS[config.model].field.parts
 
 
 def new_model(graph: Graph, config: TrainConfig) -> Model:

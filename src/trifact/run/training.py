@@ -34,7 +34,13 @@ from trifact.run.folder import (
 from trifact.run.history import Epoch
 from trifact.run.machine import denormals_flushed
 from trifact.run.options import TrainConfig, resolved
-from trifact.run.preparation import check_device, new_model, norm_of, with_precision
+from trifact.run.preparation import (
+    check_device,
+    new_model,
+    norm_of,
+    type_of_products,
+    with_precision,
+)
 from trifact.run.run import Run
 from trifact.run.signals import Interrupt, interruptible
 from trifact.run.validation import asked_of
@@ -172,7 +178,8 @@ class Training:
         self.state = State(rate=config.lr)
         self.asked = asked_of(graph, "valid", device=self.device) if len(graph.valid) else None
         self.objective = self._objective()
-        self.peak = machine.peak_flops(self._dtype, self.device, *self.model.table("object").shape)
+        shape = self.model.table("object").shape
+        self.peak = machine.peak_flops(type_of_products(config), self.device, *shape)
 
     def run(self, on_epoch: OnEpoch) -> None:
         """All epochs that are left; ends with everything saved, or raises with it saved."""
@@ -324,13 +331,8 @@ class Training:
 
     def _share(self, queries: int, seconds: float) -> float:
         """The time of the bare products at the machine's peak, as a share of the time taken."""
-        flop = 6 * queries * self.model.entities * self.model.table("object").shape[1]
+        flop = machine.flop_of_products(queries, *self.model.table("object").shape)
         return flop / self.peak / seconds
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        """The type of the products."""
-        return torch.bfloat16 if self.config.precision == "bfloat16" else torch.float32
 
     def _objective(self) -> Objective:
         config, model = self.config, self.model
@@ -349,7 +351,7 @@ class Training:
                 predicates=model.predicates,
             ),
             # half for logits; the rest is for the rows that a batch touches
-            work=Workspace(budget=config.budget_mb * 2**20 // 2, dtype=self._dtype),
+            work=Workspace(budget=config.budget_mb * 2**20 // 2, dtype=type_of_products(config)),
         )
 
     def tensors(self, batch: GraphBatch) -> Batch:
