@@ -229,7 +229,8 @@ def _cell(number: float) -> str:
 
 
 def _candidates(kept: list[dict[str, Any]]) -> list[str]:
-    lines = ["| graph | share of holders | queries | pairs | held-out facts among them |",
+    lines = ["By the share of holders, second answers included (`--no-single`):", "",
+             "| graph | share of holders | queries | pairs | held-out facts among them |",
              "|---|---|---|---|---|"]  # fmt: skip
     for r in kept:
         for row in r["candidates"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import typer.main
 
@@ -28,9 +28,16 @@ def commands(command: Command, name: str = "trifact") -> Iterator[tuple[str, Com
 
 
 def option_row(option: Any) -> str:  # noqa: ANN401
-    """One row of a table of options."""
+    """One row of a table of options: flags, and what they do, with choices and default."""
     flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
-    return f"| {flags} | {(option.help or '').replace('|', '·')} |"
+    text, kind, default = option.help or "", option.type_descriptor.annotation, option.default
+    if get_origin(kind) is Literal and "(" not in text:
+        text += f" ({' · '.join(get_args(kind))})"
+    if option.show_default and default and "default" not in text:
+        text += f"; default {default}"
+    if option.required:
+        text += "; required"
+    return f"| {flags} | {text.replace('.;', ';').replace('. (', ' (').replace('|', '·')} |"
 
 
 def section(name: str, command: Command) -> str:

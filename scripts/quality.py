@@ -25,7 +25,7 @@ DRAWN = "FB15K-237"
 GOALS = {"FB15K-237": 0.345, "WN18RR": 0.455}
 SHOWN_FROM = 0.28
 STYLES = ("o-", "s-", "^-", "v-", "D--", "x:")
-UNITS = {0: "queries", 1: "facts"}
+UNITS = {0: "queries", 1: "examples"}
 
 
 @dataclass(frozen=True)

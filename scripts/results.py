@@ -27,14 +27,15 @@ SIZES = ("small", "large", "paper")
 TOP = """# Results: the paper, measured again
 
 Made by `python -m scripts.results` from the records in `results/paper/`; every number of ours is \
-in one of them, with its configuration, seed, commit, machine and history. `trifact reproduce \
-table2` (and the other parts) runs what is missing. A cell says *not run* where there is no record \
-yet, *no data* where the graph could not be had, and a dash where there is nothing to run.
+in one of them, those of trained models with configuration, seed, commit, machine and history. \
+`trifact reproduce table2` (and the other parts) runs what is missing. A cell says *not run* where \
+there is no record yet, *no data* where the graph could not be had, and a dash where there is \
+nothing to run.
 
 *small* has 400 reals for each entity (ComplEx rank 200, CP and DistMult rank 400), *large* 2000, \
-*paper* the paper's own ranks (ComplEx 2000, the others 4000; on YAGO3-10 1000). Coefficients are \
-chosen by validation; test facts are ranked once, when nothing is left to decide. What did not go \
-as it should is in [the log](log.md).
+*paper* the paper's own ranks (ComplEx 2000, the others 4000; on YAGO3-10 1000). At \
+*small* coefficients are chosen by validation, else taken from the authors. Test facts are ranked \
+once, when nothing is left to decide. What did not go as it should is in [the log](log.md).
 """
 
 

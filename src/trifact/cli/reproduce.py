@@ -19,11 +19,11 @@ def reproduce(
     ] = "",
     size: Annotated[
         str,
-        typer.Option(help="small (400 reals an entity) | large | paper, or several; or as it is."),
+        typer.Option(help="small (400 reals an entity) | large | paper, or several."),
     ] = "",
     seeds: Annotated[
         int | None,
-        typer.Option(help="How many seeds; one if not given, three of beyond.", min=1, max=99),
+        typer.Option(help="How many seeds; default one, and three for beyond.", min=1, max=99),
     ] = None,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs/paper"),
     results: Annotated[Path, typer.Option(help="Folder of the records.")] = Path("results/paper"),

@@ -85,7 +85,7 @@ def table2(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) ->
         if row.part != part:
             part = row.part
             rows.append((part,))
-        rows.append((row.model, "paper", *_published(row.found, datasets)))
+        rows.append((row.model, "published", *_published(row.found, datasets)))
         rows += [("", size, *_ours(findings, datasets, key, size)) for size in sizes]
     notes = [*printed.REFERENCES, *_seeds(findings)]
     title = "Table 2: filtered MRR/Hits@10 on test facts"
@@ -132,7 +132,7 @@ def _table3(findings: Findings, dataset: str, sizes: list[str]) -> Sheet:
     for row, (label, published) in printed.CATEGORIES.items():
         theirs = published if dataset == "FB15K" else None
         cells = [number(mrr, 2) for mrr in theirs] if theirs else [NONE] * 4
-        rows.append((label, "paper", *cells))
+        rows.append((label, "published", *cells))
         rows += [("", size, *_by_category(findings, dataset, row, size)) for size in sizes]
     return Sheet(
         f"Table 3: MRR by category of the predicate on {dataset}",

@@ -30,7 +30,7 @@ class TrainConfig(Config):
     relations: float = option(0.0, "weight of a second loss, that of predicates", low=0)
     optimizer: str = option("adagrad", "which optimizer", choices=("adagrad", "adam", "sgd"))
     lr: float = option(0.1, "learning rate", low=0)
-    schedule: str = option("constant", "of the rate", choices=("constant", "plateau"))
+    schedule: str = option("constant", "how the rate changes", choices=("constant", "plateau"))
     batch: int | None = option(None, "queries a step; by rule", low=1)
     cap: int = option(0, "answers of one query in a step; more are dealt out (0: no cap)", low=0)
     epochs: int = option(100, "at most so many epochs", low=0)
@@ -41,7 +41,7 @@ class TrainConfig(Config):
     seed: int = option(0, "seed of factors and batches", low=0)
     precision: str = option("auto", "type of the products", choices=("auto", "float32", "bfloat16"))
     device: str = option("cpu", "where to compute", choices=("cpu", "cuda", "mps"))
-    threads: int | None = option(None, "threads of the CPU; torch's own choice", low=1)
+    threads: int | None = option(None, "threads of the CPU; as torch chooses if not given", low=1)
     budget_mb: int = option(256, "memory of a step beside its tables, in MB", low=1)
 
     def __post_init__(self) -> None:

@@ -83,7 +83,7 @@ class Database:
             if error.name != "psycopg":
                 raise
             raise ConfigError(
-                "PostgreSQL needs its driver: pip install 'trifact[postgres]'"
+                "PostgreSQL needs its driver: pip install 'psycopg[binary]'"
             ) from None
         except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             cause = error if isinstance(error, sqlalchemy.exc.SQLAlchemyError) else error.__cause__

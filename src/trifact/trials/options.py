@@ -23,7 +23,7 @@ class SearchConfig(Config):
     reduction: int = option(3, "one of so many trials goes on at each halving", low=2)
     timeout: str = option("", "stop after so long, such as 90s, 20m, 2h; all is saved")
     workers: int = option(1, "processes that train at the same time", low=1)
-    storage: str = option("", "postgresql:// or sqlite:/// URL of the trials; a file in the folder")
+    storage: str = option("", "postgresql:// or sqlite:/// URL, if not a file in the folder")
     name: str = option("", "the search's name in the storage; by graph and space")
 
     def __post_init__(self) -> None:
