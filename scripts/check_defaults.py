@@ -1,6 +1,7 @@
 """Check the rule for rank and lambda: a fixed 3 x 3 grid of 20 epochs around what it says.
 
-Runs what is missing, skips what is done, and keeps a record of each in results/defaults/.
+Runs what is missing, goes on with what was cut off, and keeps a record of each run in
+results/defaults/.
 
     python -m scripts.check_defaults [GRAPH ...] [--runs FOLDER]
 """
@@ -14,7 +15,8 @@ from pathlib import Path
 from scripts.records import ROOT, commit, keep
 from trifact.graph.loading import load
 from trifact.run.options import TrainConfig, resolved
-from trifact.run.training import train
+from trifact.run.folder import CONFIG
+from trifact.run.training import resume, train
 
 GRAPHS = ("UMLS", "Kinship", "CoDEx-S", "WN18RR", "FB15K-237")
 RANKS = (0.5, 1.0, 2.0)
@@ -35,7 +37,9 @@ def check(name: str, runs: Path) -> None:
             label = f"{name}-rank{config.rank}-reg{config.reg:.4g}"
             record = RECORDS / f"{label}.json"
             if not record.exists():
-                keep(train(graph, config, out=runs / label), RECORDS, code=commit())
+                path = runs / label
+                run = resume(path) if (path / CONFIG).exists() else train(graph, config, out=path)
+                keep(run, RECORDS, code=commit())
             mrr = json.loads(record.read_text(encoding="utf-8"))["metrics"]["mrr"]
             found[more_rank, more_reg] = mrr
             print(f"{label}: {mrr:.4f}", flush=True)
