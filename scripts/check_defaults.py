@@ -14,8 +14,8 @@ from pathlib import Path
 
 from scripts.records import ROOT, commit, keep
 from trifact.graph.loading import load
-from trifact.run.options import TrainConfig, resolved
 from trifact.run.folder import CONFIG
+from trifact.run.options import TrainConfig, resolved
 from trifact.run.training import resume, train
 
 GRAPHS = ("UMLS", "Kinship", "CoDEx-S", "WN18RR", "FB15K-237")
