@@ -125,7 +125,7 @@ def section(found: Sequence[Curve]) -> list[str]:
         "paper's code.\n",
         f"![Validation MRR on {DRAWN} by epoch and by second](quality.png)\n",
         "| graph | | steps an epoch | seconds an epoch | goal | passed in epoch | after seconds "
-        "| best (epoch) |",
+        "| best (in epoch) |",
         "|---|---|---|---|---|---|---|---|",
         *(_row(curve) for curve in found),
         "",
@@ -147,7 +147,7 @@ def _row(curve: Curve) -> str:
     goal, (epoch, mrr) = GOALS[curve.graph], curve.best
     return (
         f"| {curve.graph} | {curve.label} | {curve.steps} | {seconds} | {goal} | "
-        f"{curve.passed or 'not yet'} | {after} | {mrr:.4f} ({epoch}) |"
+        f"{curve.passed or 'not yet'} | {after} | {mrr:.4f} ({epoch} of {curve.points[-1][0]}) |"
     )
 
 
