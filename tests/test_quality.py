@@ -37,14 +37,14 @@ def test_a_goal_that_was_not_passed() -> None:
     made["history"] = made["history"][:2]
     curve = Curve.of(made)
     assert curve.passed is None
-    assert "| not yet | – | 0.3300 (2) |" in "\n".join(quality.section([curve]))
+    assert "| not yet | – | 0.3300 (2 of 2) |" in "\n".join(quality.section([curve]))
 
 
 @pytest.mark.parametrize(
     ("config", "label"),
     [
         ({}, "no cap, 1,000 queries a step"),
-        ({"cap": 1, "batch": 3636}, "cap 1, 3,636 facts a step"),
+        ({"cap": 1, "batch": 3636}, "cap 1, 3,636 examples a step"),
         ({"cap": 32}, "cap 32, 1,000 chunks a step"),
         ({"precision": "bfloat16"}, "no cap, 1,000 queries a step, bfloat16"),
     ],
