@@ -41,7 +41,6 @@ class Graph(NamedTuple):
     relations: tuple[float, float, float] = (0.0, 0.0, 0.0)
     relations_large: float = 0.0
     epochs: int = 50
-    again: int = 0
 
 
 GRAPHS = {
@@ -53,7 +52,7 @@ GRAPHS = {
         relations=(0.05, 0.25, 1.0),
         relations_large=0.25,
     ),
-    "FB15K": Graph((0.003, 0.01, 0.03), (0.003, 0.01, 0.03), 0.03, 0.01, again=25),
+    "FB15K": Graph((0.003, 0.01, 0.03), (0.003, 0.01, 0.03), 0.03, 0.01),
     "FB15K-237": Graph(
         *((0.075, 0.15, 0.3), (0.03, 0.1, 0.3), 0.15, 0.05),
         dura=(0.025, 0.05, 0.1),
@@ -89,8 +88,7 @@ def small(dataset: str, row: str) -> Recipe:
     graph, (_, norm, setting) = GRAPHS[dataset], row.split("-")
     twice = 2 if setting == "standard" else 1
     values = tuple(twice * value for value in (graph.fro if norm == "fro" else graph.n3))
-    choice = Choice(values=values, again=graph.again)
-    return Recipe(dataset, row, "small", settings(dataset, row, 200), choice)
+    return Recipe(dataset, row, "small", settings(dataset, row, 200), Choice(values=values))
 
 
 def fixed(dataset: str, row: str, size: str, rank: int) -> Recipe:
@@ -175,8 +173,7 @@ def text(recipe: Recipe) -> str:
     said = {*SAID, *_unusual(recipe.train)} - {chosen}
     lines += ["", "[train]", *_lines(recipe.train, said)]
     if recipe.choice:
-        said = {"setting", "values", "epochs", *(["again"] if recipe.choice.again else [])}
-        lines += ["", "[choose]", *_lines(recipe.choice, said)]
+        lines += ["", "[choose]", *_lines(recipe.choice, {"setting", "values", "epochs"})]
     return "\n".join(lines) + "\n"
 
 

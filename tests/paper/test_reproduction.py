@@ -23,7 +23,6 @@ from trifact.paper.recipes import Choice
 from trifact.paper.reproduction import Workshop, reproduce
 from trifact.run import training
 from trifact.run.evaluation import evaluate
-from trifact.run.history import Epoch
 from trifact.run.run import Run
 from trifact.tensor.descent import Objective
 
@@ -229,29 +228,6 @@ def test_another_value_in_a_recipe_is_tried_and_the_others_are_not_again(
     assert steps[0] == 2 * STEPS
     assert record["choice"]["tried"][:2] == done.record["choice"]["tried"]
     assert record["metrics"] == done.record["metrics"]
-
-
-def test_the_two_best_get_a_second_look(done: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = replace(RECIPE, choice=Choice(values=(0.01, 0.1, 50.0), epochs=2, again=4))
-    assert reproduction.finished(recipe, done.shop) is None  # what was chosen without it
-    original, at_two = reproduction.best_mrr, {0.01: 0.3, 0.1: 0.4, 50.0: 0.1}
-    at_four = {0.01: 0.6, 0.1: 0.5}  # it is overtaken
-
-    def best_mrr(epochs: list[Epoch]) -> float:
-        assert original(epochs) > 0
-        return (at_two if len(epochs) == 2 else at_four)[next(values)]
-
-    values = iter((0.01, 0.1, 50.0, 0.1, 0.01))  # in the order of the looks
-    monkeypatch.setattr(reproduction, "best_mrr", best_mrr)
-    record = reproduce(recipe, done.shop)
-    tried = {trial["value"]: trial for trial in record["choice"]["tried"]}
-    assert {value: len(trial["history"]) for value, trial in tried.items()} == {
-        **dict.fromkeys((0.01, 0.1), 4),
-        50.0: 2,
-    }
-    assert record["choice"]["chosen"] == record["config"]["reg"] == 0.01
-    assert len(record["history"]) == 5
-    assert reproduction.finished(recipe, done.shop) == record
 
 
 def test_what_is_no_record_is_refused(shop: Workshop) -> None:

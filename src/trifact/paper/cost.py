@@ -36,7 +36,7 @@ def epochs_left(recipe: Recipe, shop: Workshop) -> int:
     """The most epochs that are to be trained for its record; patience may end it before."""
     choice, epochs = recipe.choice, recipe.train.epochs
     if choice:
-        epochs += (len(choice.values) - 2) * choice.epochs + choice.longest
+        epochs += (len(choice.values) - 1) * choice.epochs
     folders = [run_folder(recipe, shop, value) for value in (choice.values if choice else [None])]
     return max(0, epochs - sum(len(read(folder / HISTORY)) for folder in folders))
 

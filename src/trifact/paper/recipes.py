@@ -21,27 +21,16 @@ CHOSEN = ("reg", "lr", "init_scale", "relations")
 
 @dataclass(frozen=True)
 class Choice(Config):
-    """A setting that is chosen: each value is trained a little, and the best one to the end.
-
-    What learns fast is not always what ends best; `again` gives the two best a second look.
-    """
+    """A setting that is chosen: each value is trained a little, and the best one to the end."""
 
     setting: str = option("reg", "which setting", choices=CHOSEN)
     values: tuple[float, ...] = option((), "what to choose from")
     epochs: int = option(10, "epochs of training that each value gets", low=1)
-    again: int = option(0, "epochs after which the two best are compared again; 0: they are not")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
             raise ConfigError("values must be two or more different numbers")
-        if self.again and self.again <= self.epochs:
-            raise ConfigError("again must be more epochs than each value gets")
-
-    @property
-    def longest(self) -> int:
-        """The epochs of whatever is trained longest before it is chosen."""
-        return max(self.epochs, self.again)
 
 
 @dataclass(frozen=True)
@@ -60,9 +49,7 @@ class Recipe:
         for name in ("rank", "batch", "reg"):
             if getattr(train, name) is None and name != chosen:
                 raise ConfigError(f"a recipe must say {name}")
-        if choice and not (
-            0 < train.validate_every <= choice.epochs and choice.longest <= train.epochs
-        ):
+        if choice and not 0 < train.validate_every <= choice.epochs <= train.epochs:
             raise ConfigError(
                 f"the choice needs a validation within its {choice.epochs} epochs, "
                 f"and no more epochs than the {train.epochs} of training"
@@ -74,9 +61,10 @@ class Recipe:
         seed = f"-seed{self.train.seed}" if self.train.seed else ""
         return f"{self.dataset}-{self.row}-{self.size}{seed}"
 
-    def trial(self, value: float, epochs: int) -> TrainConfig:
+    def trial(self, value: float) -> TrainConfig:
         """The settings of one value's trial."""
-        return self.settled(value).train.replace(epochs=epochs)
+        assert self.choice is not None
+        return self.settled(value).train.replace(epochs=self.choice.epochs)
 
     def settled(self, value: float) -> Recipe:
         """The recipe with its choice made."""

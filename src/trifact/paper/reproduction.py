@@ -117,9 +117,7 @@ def is_done(record: Record, recipe: Recipe, path: Path) -> bool:
     _refuse_another(path, difference(config, recipe.train, open_ones))
     tried = [trial["value"] for trial in record["choice"].get("tried", [])]
     wanted = list(recipe.choice.values) if recipe.choice else []
-    again = recipe.choice.again if recipe.choice else 0
-    as_wanted = tried == wanted and record["choice"].get("again", 0) == again
-    return config.epochs >= recipe.train.epochs and as_wanted
+    return config.epochs >= recipe.train.epochs and tried == wanted
 
 
 def difference(config: TrainConfig, wanted: TrainConfig, open_ones: set[str]) -> str:
@@ -184,34 +182,29 @@ def _chosen(recipe: Recipe, graph: Graph, shop: Workshop) -> tuple[Recipe, Recor
         return recipe, {}
     if not len(graph.valid):
         raise TrainingError(f"{graph.name}: it has no validation facts to choose a value by")
-    tried = {value: _try(recipe, value, choice.epochs, graph, shop) for value in choice.values}
-    if choice.again:
-        for value in _best_first(tried)[:2]:
-            tried[value] = _try(recipe, value, choice.again, graph, shop)
-    best = _best_first(tried)[0]
-    if tried[best]["mrr"] < 0:
+    tried = []
+    for value in choice.values:
+        shop.say(f"{recipe.name}: {choice.setting} {value:g}, {choice.epochs} epochs")
+        tried.append(_try(recipe, value, graph, shop=shop))
+    best = max(tried, key=lambda trial: trial["mrr"])
+    if best["mrr"] < 0:
         raise TrainingError(f"{recipe.name}: every {choice.setting} of the recipe diverges")
-    shop.say(f"{recipe.name}: {choice.setting} {best:g} is the best; on to the end")
-    found = {"setting": choice.setting, "epochs": choice.epochs, "again": choice.again}
-    return recipe.settled(best), {**found, "chosen": best, "tried": [*tried.values()]}
+    shop.say(f"{recipe.name}: {choice.setting} {best['value']:g} is the best; on to the end")
+    found = {"setting": choice.setting, "epochs": choice.epochs, "chosen": best["value"]}
+    return recipe.settled(best["value"]), {**found, "tried": tried}
 
 
-def _best_first(tried: dict[float, Record]) -> list[float]:
-    return sorted(tried, key=lambda value: -tried[value]["mrr"])
-
-
-def _try(recipe: Recipe, value: float, epochs: int, graph: Graph, shop: Workshop) -> Record:
-    """What a value came to within some epochs, however long it was trained since."""
+def _try(recipe: Recipe, value: float, graph: Graph, *, shop: Workshop) -> Record:
+    """What a value came to within the epochs of the choice, however long it was trained since."""
     assert recipe.choice is not None
-    shop.say(f"{recipe.name}: {recipe.choice.setting} {value:g}, {epochs} epochs")
     path = run_folder(recipe, shop, value)
     try:
-        history = trained(graph, recipe.trial(value, epochs), path, shop=shop).history
+        history = trained(graph, recipe.trial(value), path, shop=shop).history
     except DivergedError as error:  # it has lost
         shop.say(str(error))
         return {"value": value, "mrr": -1.0, "history": []}
-    early = [epoch for epoch in history if epoch.epoch <= epochs]
-    return {"value": value, "mrr": best_mrr(early), "history": [asdict(e) for e in early]}
+    epochs = [epoch for epoch in history if epoch.epoch <= recipe.choice.epochs]
+    return {"value": value, "mrr": best_mrr(epochs), "history": [asdict(e) for e in epochs]}
 
 
 def best_mrr(epochs: list[Epoch]) -> float:
