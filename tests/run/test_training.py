@@ -17,6 +17,7 @@ import trifact
 from trifact.errors import ConfigError, DivergedError, OutputError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import training
+from trifact.run.folder import BEGUN, LOCK
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
@@ -210,6 +211,26 @@ def test_a_folder_that_holds_something_is_not_used(graph: Graph, tmp_path: Path)
     with pytest.raises(OutputError, match="it is not empty"):
         training.train(graph, QUICK, out=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
+
+
+@pytest.mark.parametrize("left", [(), ("vocabulary.parquet",), BEGUN[1:], (".graph.json.7.part",)])
+def test_a_folder_whose_run_was_cut_off_before_there_was_any_is_used(
+    graph: Graph, tmp_path: Path, left: tuple[str, ...]
+) -> None:
+    for name in (LOCK, *left):
+        (tmp_path / name).write_text("")
+    run = training.train(graph, QUICK, out=tmp_path)
+    assert run.graph().content_hash == graph.content_hash
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_a_table_of_somebody_else_is_not_the_beginning_of_a_run(
+    graph: Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "facts.parquet").write_text("mine")
+    with pytest.raises(OutputError, match="it is not empty"):
+        training.train(graph, QUICK, out=tmp_path)
+    assert (tmp_path / "facts.parquet").read_text() == "mine"
 
 
 def test_two_processes_cannot_train_one_run(graph: Graph, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def split_facts(facts: Ints, shares: tuple[float, float], seed: int) -> tuple[In
     free = order[~_first_of_something(facts[starts[order]])]
     wanted = [_held_out(share, len(starts)) for share in shares]
     if sum(wanted) > len(free):
-        wanted = [len(free) // 2, len(free) - len(free) // 2] if all(wanted) else \
+        wanted = [len(free) - len(free) // 2, len(free) // 2] if all(wanted) else \
                  [min(count, len(free)) for count in wanted]  # fmt: skip
     split = np.zeros(len(starts), dtype=np.int8)
     split[free[: wanted[0]]] = 1

@@ -25,13 +25,11 @@ from trifact.paper.recipes import Recipe
 from trifact.progress import Progress, silent
 from trifact.run import checkpoint, training
 from trifact.run.evaluation import as_usual, evaluate, is_current
-from trifact.run.folder import CHECKPOINTS, CONFIG, locked, read_config
+from trifact.run.folder import CHECKPOINTS, CONFIG, read_config
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
 from trifact.run.training import MAY_CHANGE, Interrupted, OnEpoch
-
-GRAPH_FILES = ("graph.json", "facts.parquet", "vocabulary.parquet")
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,6 @@ def trained(graph: Graph, config: TrainConfig, path: Path, *, shop: Workshop) ->
     shop.check_time()
     told: dict[str, Any] = {"on_epoch": shop.on_epoch, "progress": shop.stopping()}
     if not (path / CONFIG).exists():
-        _forget_graph(path)
         return training.train(graph, config, out=path, **told)
     _check_same(path, config, graph)
     if _has_all_epochs(path, config):
@@ -163,15 +160,6 @@ def _has_all_epochs(path: Path, config: TrainConfig) -> bool:
         return False
     state = checkpoint.read_manifest(folder, "last")["state"]
     return bool(state["epoch"] > config.epochs or state["waited"] >= config.patience)
-
-
-def _forget_graph(path: Path) -> None:
-    """Make a folder empty in which a kill left a graph, and not yet a run."""
-    if not path.is_dir():
-        return
-    with locked(path):
-        for file in [*(path / name for name in GRAPH_FILES), *path.glob(".*.part")]:
-            file.unlink(missing_ok=True)
 
 
 def _chosen(recipe: Recipe, graph: Graph, shop: Workshop) -> tuple[Recipe, Record]:

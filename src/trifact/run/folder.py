@@ -15,11 +15,13 @@ if sys.platform != "win32":
     import fcntl
 
 CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
-MACHINE = "machine.json"
+MACHINE, LOCK = "machine.json", ".lock"
+BEGUN = (LOCK, "graph.json", "facts.parquet", "vocabulary.parquet")
+"""What a folder holds whose run was cut off before there was any; it is as good as empty."""
 
 
 def new_folder(path: Path) -> Path:
-    """An empty folder for a new run; one that holds anything is refused."""
+    """A folder for a new run; one that holds anything but the beginnings of one is refused."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -29,12 +31,13 @@ def new_folder(path: Path) -> Path:
 
 
 def refuse_full(path: Path) -> None:
-    """Refuse a folder that holds anything; one that is not there is as good as empty."""
+    """Refuse a folder that holds anything but the beginnings of a run of ours."""
     try:
-        empty = not path.exists() or all(entry.name == ".lock" for entry in path.iterdir())
+        names = {entry.name for entry in path.iterdir()} if path.exists() else set[str]()
     except OSError as error:
         raise OutputError(f"{path}: cannot be made ({error.strerror})") from None
-    if not empty:
+    ours = LOCK in names  # it is there before anything else
+    if not all(ours and (name in BEGUN or name.endswith(".part")) for name in names):
         raise OutputError(f"{path}: it is not empty; give another --out, or --resume it")
 
 
@@ -49,7 +52,7 @@ def unused_folder(name: str, parent: Path = Path("runs")) -> Path:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """The folder is ours while this lasts; a second process is refused at once."""
-    with (path / ".lock").open("a+") as file:
+    with (path / LOCK).open("a+") as file:
         try:
             if sys.platform != "win32":
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -107,6 +107,8 @@ def train(
     name = f"{graph.name}-{config.model}-{config.rank}".replace("/", "-")
     path = new_folder(out or unused_folder(name))
     with locked(path):
+        for part in path.glob(".*.part"):  # of one that was cut off
+            part.unlink()
         save_graph(graph, path)
         save_config(path, config)
         write_text(path / MACHINE, json.dumps(machine.describe(), indent=2) + "\n")
