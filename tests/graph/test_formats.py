@@ -63,6 +63,7 @@ def test_what_was_chosen_is_said(file: Make) -> None:
     assert chosen("facts", "a,p,b\n") == ("csv", "by content")
     assert chosen("facts.tsv", "a,p,b\n", "csv") == ("csv", "as asked")
     assert chosen("facts.tsv", "PAR1\tp\tb\n") == ("tsv", "by name")
+    assert chosen("facts.tsv", '{"a": 1}\tp\tb\n') == ("tsv", "by name")
     assert chosen("facts.ttl", "<x:a> <x:p> <x:b> .\n") == ("turtle", "by name")
 
 
@@ -73,6 +74,9 @@ def test_what_was_chosen_is_said(file: Make) -> None:
         ("facts.parquet", b"a\tp\tb\n", "name says Parquet but its content is TSV"),
         ("facts.csv", b"<?xml version='1.0'?>", "name says CSV but its content is RDF/XML"),
         ("facts.txt", b"no idea", "facts.txt:1: its format cannot be told"),
+        ("facts.jsonl", b'{"subject": "a", "predicate": "p", "object": "b"}\n', "this is JSON"),
+        ("facts.json", b'[\n  {"s": "a"}]', "this is JSON"),
+        ("facts", b'[["a", "p", "b"]]', "this is JSON"),
         ("facts.tsv", b"", "the file is empty"),
         ("facts.tsv", b"\xef\xbb\xbf", "the file is empty"),
     ],

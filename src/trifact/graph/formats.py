@@ -33,6 +33,7 @@ SHOWN = {
 }
 COMPRESSED = (".gz", ".zst", ".zstd")
 XML = re.compile(rb"\s*<(?:\?xml|rdf:RDF|!DOCTYPE)[\s>]")
+JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{])")
 NODE = rb"(?:<[^>]*>|_:[^\s<]+)\s*"
 STATEMENT = re.compile(rb"\s*" + NODE + rb"<[^>]*>\s*\S.*\.\s*(?:#.*)?")
 QUAD = re.compile(rb"\s*" + NODE + rb"<[^>]*>\s*" + NODE + NODE + rb"\.\s*")
@@ -58,6 +59,9 @@ def choose(source: Source, wanted: str) -> tuple[str, str]:
     if wanted != "auto":
         return wanted, "as asked"
     named, content = stem_and_format(source.path)[1], by_content(head)
+    if not named and JSON.match(head):
+        problem = "this is JSON, which is not read; write it as TSV, CSV or Parquet"
+        raise InputError(problem, path=source.path)
     if named and content and _contradict(named, content):
         problem = f"its name says {SHOWN[named]} but its content is {SHOWN[content]}"
         raise InputError(f"{problem}; rename it or say --format {content}", path=source.path)

@@ -41,7 +41,9 @@ class TrainConfig(Config):
     seed: int = option(0, "seed of factors and batches", low=0)
     precision: str = option("auto", "type of the products", choices=("auto", "float32", "bfloat16"))
     device: str = option("cpu", "where to compute", choices=("cpu", "cuda", "mps"))
-    threads: int | None = option(None, "threads of the CPU; as torch chooses if not given", low=1)
+    threads: int | None = option(
+        None, "threads of the CPU; as torch chooses if not given", low=1, high=1024
+    )
     budget_mb: int = option(256, "memory of a step beside its tables, in MB", low=1)
 
     def __post_init__(self) -> None:

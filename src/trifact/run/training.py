@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -303,7 +304,7 @@ class Training:
         self.save()
         raise Interrupted(
             f"stopped in epoch {self.state.epoch} after {self.state.step} steps, all is saved; "
-            f"go on with: trifact train --resume {self.path}"
+            f"go on with: trifact train --resume {shlex.quote(str(self.path))}"
         )
 
     def _check_finite(self) -> None:

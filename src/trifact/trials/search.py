@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import shlex
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -109,7 +110,7 @@ class Search:
     @property
     def way_on(self) -> str:
         """What to type to go on."""
-        return f"all is saved; go on with: trifact search --resume {self.path}"
+        return f"all is saved; go on with: trifact search --resume {shlex.quote(str(self.path))}"
 
 
 class Leading:
