@@ -34,8 +34,9 @@ nothing to run.
 
 *small* has 400 reals for each entity (ComplEx rank 200, CP and DistMult rank 400), *large* 2000, \
 *paper* the paper's own ranks (ComplEx 2000, the others 4000; on YAGO3-10 1000). At \
-*small* coefficients are chosen by validation, else taken from the authors. Test facts are ranked \
-once, when nothing is left to decide. What did not go as it should is in [the log](log.md).
+*small* coefficients are chosen by validation, at other sizes fixed beforehand. Test facts are \
+ranked once, when nothing is left to decide. Where coefficients come from, and what did not go as \
+it should, is in [the log](log.md).
 """
 
 
