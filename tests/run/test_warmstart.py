@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,44 @@ def test_a_refit_cannot_follow_validation(graph: Graph, tmp_path: Path) -> None:
     run = training.train(graph, QUICK.replace(schedule="plateau"), out=tmp_path / "run")
     with pytest.raises(ConfigError, match="goes by validation, which a refit has not"):
         training.refit(run)
+
+
+def grown() -> list[tuple[str, str, str]]:
+    """The facts of `numbers`, and those of ten numbers more."""
+    facts = [(f"n{i:02}", "next", f"n{(i + 1) % 60:02}") for i in range(60)]
+    facts += [(f"n{i:02}", "parity", ("even", "odd")[i % 2]) for i in range(70)]
+    return facts + [(f"n{i:02}", "plus two", f"n{(i + 2) % 60:02}") for i in range(70)]
+
+
+def names_of(graph: Graph, *splits: str) -> set[tuple[str, str, str]]:
+    facts = (fact for split in splits for fact in graph.splits[split].tolist())
+    return {(graph.entities[s], graph.predicates[p], graph.entities[o]) for s, p, o in facts}
+
+
+def test_what_the_other_run_was_trained_on_is_not_held_out(graph: Graph, tmp_path: Path) -> None:
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    larger = trifact.load(grown(), valid=0.1, test=0.1)
+    assert names_of(larger, "valid", "test") & names_of(graph, "train")
+    new = training.train(larger, QUICK.replace(warm_start=str(old.path)), out=tmp_path / "new")
+    kept = new.graph()
+    assert names_of(kept, "train", "valid", "test") == set(grown())
+    assert not names_of(kept, "valid", "test") & names_of(graph, "train")
+    unseen = set(grown()) - names_of(graph, "train")
+    assert len(unseen) // 3 < len(kept.valid) + len(kept.test) <= len(unseen) // 2
+    assert f"train {len(kept.train)}, valid {len(kept.valid)}" in " ".join(kept.notes)
+    assert "knows 62 of 72 entities and 3 of 3 predicates" in kept.notes[-1]
+
+
+def test_splits_that_came_with_the_graph_are_refused_rather_than_changed(
+    graph: Graph, tmp_path: Path
+) -> None:
+    everything = training.refit(training.train(graph, QUICK, out=tmp_path / "old"))
+    given = replace(graph, draw=None)
+    config = QUICK.replace(warm_start=str(everything.path))
+    held_out = len(graph.valid) + len(graph.test)
+    with pytest.raises(RunError, match=f"trained on {held_out} of the {held_out} held-out facts"):
+        training.train(given, config, out=tmp_path / "new")
+    stranger = trifact.load([("a", "next", "b"), ("b", "next", "c")])
+    with pytest.raises(RunError, match="it knows no entity of facts"):
+        training.train(stranger, config, out=tmp_path / "new")
+    assert not (tmp_path / "new").exists()

@@ -97,6 +97,7 @@ def _joined(
         entity_labels=kept,
         predicate_labels=graph.predicate_labels,
         notes=graph.notes,
+        draw=graph.draw,
         **splits,
     )
 

@@ -21,6 +21,7 @@ from trifact.run.folder import CONFIG, read_config, refuse_full, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
+from trifact.run.warmstart import apart
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ def _train(asked: Request, progress: Progress) -> Run:
         training.check_refit(config)
     time = seconds(asked.tune) if asked.tune else 0.0
     graph = load(asked.graph, LoadConfig.from_values(asked.loading), progress=progress)
+    if config.warm_start:
+        graph = apart(graph, Run(Path(config.warm_start).resolve()))
     say(*graph.notes)
     if time:
         return _tuned(asked, graph, given, time, progress)

@@ -1,4 +1,4 @@
-"""The graph: names, facts by id in three splits, and how facts in one piece are split."""
+"""The graph: names, and facts by id in three splits."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trifact.graph.known import Ints, KnownAnswers, in_order, reciprocal, starts_of_runs
+from trifact.graph.known import Ints, KnownAnswers, in_order, reciprocal
 from trifact.graph.queries import Queries
+from trifact.graph.splitting import Draw
 from trifact.graph.vocabulary import Vocabulary
-
-MOST_HELD_OUT = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +33,8 @@ class Graph:
     entity_labels: Mapping[int, str] = field(default_factory=dict)
     predicate_labels: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    draw: Draw | None = None
+    """How valid and test were drawn; None where they came as they are."""
 
     def __post_init__(self) -> None:
         for facts in self.splits.values():
@@ -69,6 +69,15 @@ class Graph:
         nothing = everything[:0]
         return replace(self, train=everything, valid=nothing, test=nothing)
 
+    def held_out_from(self, trained: KnownAnswers) -> Graph:
+        """The same graph, its held-out facts drawn once more from those that are not `trained`."""
+        assert self.draw is not None
+        splits = self.draw.split(np.concatenate(list(self.splits.values())), trained)
+        train, valid, test = splits.values()
+        before, after = self.draw.note(self.splits), self.draw.note(splits)
+        notes = tuple(note if note != before else after for note in self.notes)
+        return replace(self, train=train, valid=valid, test=test, notes=notes)
+
     def entity_label(self, entity: int) -> str:
         """What to show for an entity: its label, or its name."""
         return self.entity_labels.get(entity) or self.entities[entity]
@@ -86,39 +95,3 @@ class Graph:
             digest.update(f"{split} {len(facts)}".encode())
             digest.update(np.ascontiguousarray(facts, dtype="<i8").tobytes())
         return digest.hexdigest()
-
-
-def split_facts(facts: Ints, shares: tuple[float, float], seed: int) -> tuple[Ints, Ints, Ints]:
-    """Train, valid and test, so that train keeps every entity and every predicate.
-
-    In a random order of the distinct facts, the first fact of each entity and each predicate
-    stays in train; valid and test are drawn from the others. Copies of a fact stay together.
-    Each share is at least one fact, where there is one, and at most 20,000.
-    """
-    facts = in_order(facts)
-    starts = starts_of_runs(*facts.T)
-    order = np.random.default_rng(seed).permutation(len(starts))
-    free = order[~_first_of_something(facts[starts[order]])]
-    wanted = [_held_out(share, len(starts)) for share in shares]
-    if sum(wanted) > len(free):
-        wanted = [len(free) - len(free) // 2, len(free) // 2] if all(wanted) else \
-                 [min(count, len(free)) for count in wanted]  # fmt: skip
-    split = np.zeros(len(starts), dtype=np.int8)
-    split[free[: wanted[0]]] = 1
-    split[free[wanted[0] : sum(wanted)]] = 2
-    copies = np.diff(np.append(starts, len(facts)))
-    where = np.repeat(split, copies)
-    return facts[where == 0], facts[where == 1], facts[where == 2]
-
-
-def _held_out(share: float, facts: int) -> int:
-    return min(max(round(share * facts), 1), MOST_HELD_OUT) if share else 0
-
-
-def _first_of_something(facts: Ints) -> NDArray[np.bool_]:
-    """Which facts are the first to name their subject, predicate or object."""
-    first = np.zeros(len(facts), dtype=bool)
-    _, where = np.unique(facts[:, [0, 2]].ravel(), return_index=True)
-    first[where // 2] = True
-    first[np.unique(facts[:, 1], return_index=True)[1]] = True
-    return first

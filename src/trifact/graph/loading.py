@@ -9,13 +9,13 @@ from pathlib import Path
 from trifact.errors import InputError
 from trifact.graph import benchmarks, cache
 from trifact.graph.catalogue import Benchmark
-from trifact.graph.graph import Graph, split_facts
-from trifact.graph.known import Ints
+from trifact.graph.graph import Graph
 from trifact.graph.labels import labels_for
 from trifact.graph.layouts import layout_of
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import Reading, read_layout, read_table, read_tuples
 from trifact.graph.sources import readable, shown
+from trifact.graph.splitting import Draw
 from trifact.graph.vocabulary import Vocabulary
 from trifact.progress import Progress, silent
 
@@ -95,11 +95,11 @@ def _graph(
 ) -> Graph:
     """The graph of what was read: labels are looked for beside `path`, what is whole is split."""
     labels, label_notes = labels_for(path, config)
-    splits, notes = reading.splits, (*reading.notes, *label_notes)
+    splits, notes, draw = reading.splits, (*reading.notes, *label_notes), None
     if whole and (config.valid or config.test):
-        parts = split_facts(splits["train"], (config.valid, config.test), config.split_seed)
-        splits = dict(zip(splits, parts, strict=True))
-        notes = (*notes, _split_note(splits, config))
+        draw = Draw(config.valid, config.test, config.split_seed)
+        splits = draw.split(splits["train"])
+        notes = (*notes, draw.note(splits))
     return Graph(
         name=name,
         entities=reading.entities,
@@ -107,6 +107,7 @@ def _graph(
         entity_labels=_by_id(labels, reading.entities),
         predicate_labels=_by_id(labels, reading.predicates),
         notes=notes,
+        draw=draw,
         **splits,
     )
 
@@ -115,12 +116,3 @@ def _by_id(labels: dict[str, str], names: Vocabulary) -> dict[int, str]:
     if not labels:
         return {}
     return {i: labels[name] for i, name in enumerate(names) if name in labels}
-
-
-def _split_note(splits: dict[str, Ints], config: LoadConfig) -> str:
-    sizes = ", ".join(f"{split} {len(facts):,}" for split, facts in splits.items())
-    if not len(splits["valid"]) + len(splits["test"]):
-        return "not split: every fact is the only one of some entity or predicate"
-    return (
-        f"split with seed {config.split_seed}: {sizes}; every entity and predicate stays in train"
-    )

@@ -79,6 +79,7 @@ def open_graph(folder: Path) -> Graph:
             entity_labels=entity_labels,
             predicate_labels=predicate_labels,
             notes=tuple(about["notes"]),
+            draw=None,
             **{split: _facts(base, folder, split) for split in SPLITS},
         )
     except (OSError, ValueError, KeyError, TypeError, duckdb.Error) as error:

@@ -45,7 +45,7 @@ from trifact.run.preparation import (
 from trifact.run.run import Run
 from trifact.run.signals import Interrupt, interruptible
 from trifact.run.validation import asked_of
-from trifact.run.warmstart import check_alike, copy_factors
+from trifact.run.warmstart import apart, check_alike, copy_factors
 from trifact.tensor.batches import Batch
 from trifact.tensor.descent import Objective
 from trifact.tensor.optimizers import SCHEDULES, optimizer
@@ -104,6 +104,7 @@ def train(
     if config.warm_start:
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
         check_alike(Run(config.warm_start), config)
+        graph = apart(graph, Run(config.warm_start))
     config = with_precision(config, graph)
     name = f"{graph.name}-{config.model}-{config.rank}".replace("/", "-")
     path = new_folder(out or unused_folder(name))
