@@ -104,8 +104,8 @@ def _graph(
         name=name,
         entities=reading.entities,
         predicates=reading.predicates,
-        entity_labels=_by_id(labels, reading.entities),
-        predicate_labels=_by_id(labels, reading.predicates),
+        entity_labels={**reading.entity_labels, **_by_id(labels, reading.entities)},
+        predicate_labels={**reading.predicate_labels, **_by_id(labels, reading.predicates)},
         notes=notes,
         **splits,
     )
