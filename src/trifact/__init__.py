@@ -118,10 +118,7 @@ def search(
 
 def evaluate(run: Run, **settings: Any) -> Evaluation:  # noqa: ANN401
     """Rank the test facts of a run, or others; `settings` are the fields of `EvaluateConfig`."""
-    from trifact.run.evaluation import evaluate as evaluate_run
-    from trifact.run.protocol import EvaluateConfig
-
-    return evaluate_run(run, EvaluateConfig.from_values(settings))
+    return run.evaluate(**settings)
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

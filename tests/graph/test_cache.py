@@ -58,6 +58,17 @@ def test_a_second_load_reads_nothing(file: Make, readings: list[object]) -> None
     assert len(readings) == 1
 
 
+@pytest.mark.parametrize("labels", ["", '<x:b> <{}> "a B"@en .\n<x:p> <{}> "the P" .\n'])
+def test_labels_of_the_rdf_are_kept(labels: str, file: Make, readings: list[object]) -> None:
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    path = file("f.nt", "<x:a> <x:p> <x:b> .\n" + labels.format(label, label))
+    for _ in range(2):
+        graph = trifact.load(path)
+        assert graph.entity_labels == ({1: "a B"} if labels else {})
+        assert graph.predicate_labels == ({0: "the P"} if labels else {})
+    assert len(readings) == 1
+
+
 def test_what_was_kept_is_immutable_too(file: Make) -> None:
     path = file("f.tsv", TEXT)
     trifact.load(path)

@@ -26,7 +26,8 @@ ENDINGS = {"ntriples": "nt", "nquads": "nq", "turtle": "ttl", "rdfxml": "rdf"}
 def read(path: Path, kind: str = "ntriples", **options: Any) -> list[tuple[str, str, str]]:
     config = LoadConfig.from_values({"format": kind, **options})
     bad = BadLines(path, config.skip_bad_lines)
-    return list(rows(Source.at(path, cap=10**9), config, bad, Terms("train", config)))
+    terms = Terms("train", config, lambda *_: None)
+    return list(rows(Source.at(path, cap=10**9), config, bad, terms))
 
 
 SAME = {

@@ -23,6 +23,12 @@ def test_a_name_is_found_exactly_if_it_is_there(names: list[str], name: str) -> 
     assert (name in Vocabulary.of(names)) == (name in names)
 
 
+@given(NAMES, st.text(max_size=3))
+def test_names_are_found_by_how_they_end(names: list[str], end: str) -> None:
+    vocabulary = Vocabulary.of([*names, *(name + end for name in names)])
+    assert vocabulary.ending(end) == [i for i, n in enumerate(vocabulary) if n.endswith(end)]
+
+
 @given(NAMES, NAMES)
 def test_the_hash_is_that_of_the_set_of_names(some: list[str], others: list[str]) -> None:
     same = Vocabulary.of(some).content_hash == Vocabulary.of(others).content_hash

@@ -19,7 +19,7 @@ WIDEST = 32  # characters of a cell, printed
 BREAKS = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answers:
     """Columns by name, all of one length, in the order in which they are shown.
 
@@ -42,6 +42,9 @@ class Answers:
 
     def __iter__(self) -> Iterator[dict[str, Cell]]:
         return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} rows, {len(self.columns)} columns)"
 
     def __str__(self) -> str:
         """A plain table; columns in which nothing stands are left out."""

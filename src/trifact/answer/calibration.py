@@ -32,7 +32,7 @@ FOLDS = 5
 REFIT = "fitted before the refit"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """From the score of a fact to the probability that it is true, for each predicate."""
 
@@ -41,6 +41,9 @@ class Calibration:
     """The share of true facts that the probabilities assume."""
     record: dict[str, Any]
     """The content of `calibration.json`; see docs/probabilities.md."""
+
+    def __repr__(self) -> str:
+        return f"Calibration({len(self.maps.own):,} predicates, prior {self.prior:.3g})"
 
     def probabilities(self, scores: Floats, predicates: Ints) -> Floats:
         """Of facts by their scores and predicates (ids below P): (n,), (n,) -> (n,).

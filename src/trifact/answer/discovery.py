@@ -46,7 +46,7 @@ class Interrupted(TrifactError):  # noqa: N818 - it is no error
     exit_code = 130
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Discovery(Answers):
     """New facts as a table, best first, and by id; how they were found, and how true they are."""
 

@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 EXACTNESS = 1e-3  # of the product with the inverse Hessian: it only chooses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What a fact's probability rests on; log-probabilities are among all but the entity itself."""
 
@@ -65,6 +65,9 @@ class Explanation:
     """Facts and how much log p drops without them, the largest drop first."""
     similar: Answers
     """Known facts with the same predicate, by the cosines of their factors with this one's."""
+
+    def __repr__(self) -> str:
+        return f"Explanation({' · '.join(self.labels)}: {len(self.reasons)} of {self.facts} facts)"
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values, for JSON."""

@@ -1,12 +1,12 @@
-"""From what people type to ids: by name, then by label; an unknown one gets its near matches."""
+"""From what people type to ids: by name, label or the end of an IRI; else what is near is named."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import nlargest
-from itertools import chain
 
 from trifact.errors import InputError
 from trifact.graph.graph import Graph
@@ -15,6 +15,7 @@ from trifact.graph.vocabulary import Vocabulary
 MOST_NEAR = 5
 NEAR = 0.6  # of the longer text that must agree
 LONGEST = 40  # characters of a label, in a hint
+IRI = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:\S")  # how one begins; Freebase has paths alone
 
 
 @dataclass(frozen=True)
@@ -22,63 +23,123 @@ class Names:
     """The names and labels of a graph, to be asked.
 
     >>> import trifact
-    >>> names = Names(trifact.load([("France", "has capital", "Paris")]))
-    >>> names.entity("Paris"), names.predicate("has capital")
-    (1, 0)
+    >>> names = Names(trifact.load([("http://e/France", "has capital", "http://e/Paris")]))
+    >>> names.entity("http://e/Paris"), names.entity("Paris"), names.predicate("has capital")
+    (1, 1, 0)
     >>> names.entity("Prais")
     Traceback (most recent call last):
-    trifact.errors.InputError: there is no entity 'Prais'; did you mean 'Paris'?
+    trifact.errors.InputError: there is no entity 'Prais'; did you mean 'http://e/Paris'?
     """
 
     graph: Graph
 
     def entity(self, name: str) -> int:
         """The id of an entity."""
-        return _found(name, "entity", self.graph.entities, self.graph.entity_labels)
+        return self._entities.find(name)
 
     def predicate(self, name: str) -> int:
         """The id of a predicate."""
-        return _found(name, "predicate", self.graph.predicates, self.graph.predicate_labels)
+        return self._predicates.find(name)
+
+    @cached_property
+    def _entities(self) -> _Index:
+        return _Index("entity", self.graph.entities, self.graph.entity_labels)
+
+    @cached_property
+    def _predicates(self) -> _Index:
+        return _Index("predicate", self.graph.predicates, self.graph.predicate_labels)
 
 
-def _found(name: str, kind: str, names: Vocabulary, labels: Mapping[int, str]) -> int:
-    place = names.find(name)
-    if place is not None:
-        return place
-    labelled = [i for i, label in labels.items() if label == name]
-    if len(labelled) == 1:
-        return labelled[0]
-    if labelled:
-        several = ", ".join(repr(names[i]) for i in labelled[:MOST_NEAR])
-        more = f" and {len(labelled) - MOST_NEAR:,} more" if len(labelled) > MOST_NEAR else ""
-        raise InputError(f"{name!r} is the label of several; say which {kind}: {several}{more}")
-    raise InputError(f"there is no {kind} {name!r}{_hint(near(name, names, labels))}")
+@dataclass(frozen=True)
+class _Index:
+    """All names of a kind. Only for what is not one of them more than a few are looked at."""
+
+    kind: str
+    names: Vocabulary
+    labels: Mapping[int, str]
+
+    def find(self, typed: str) -> int:
+        """The id of a name, `<name>`, a label, or the end of an IRI, in this order."""
+        name = typed[1:-1] if typed.startswith("<") and typed.endswith(">") else typed
+        for exact in (typed, name):
+            if (place := self.names.find(exact)) is not None:
+                return place
+        if found := self._by_label.get(name):
+            return self._only(found, name, "label")
+        if found := self._ending(name):
+            return self._only(found, name, "end")
+        near_ones = near(name, self.names, self.labels)
+        raise InputError(f"there is no {self.kind} {typed!r}{_hint(near_ones)}")
+
+    def _only(self, found: list[int], name: str, what: str) -> int:
+        if len(found) == 1:
+            return found[0]
+        several = ", ".join(repr(self.names[i]) for i in found[:MOST_NEAR])
+        more = f" and {len(found) - MOST_NEAR:,} more" if len(found) > MOST_NEAR else ""
+        problem = f"{name!r} is the {what} of several; say which {self.kind}: {several}{more}"
+        raise InputError(problem)
+
+    @cached_property
+    def _by_label(self) -> Mapping[str, list[int]]:
+        found = dict[str, list[int]]()
+        for i, label in self.labels.items():
+            found.setdefault(label, []).append(i)
+        return found
+
+    def _ending(self, name: str) -> list[int]:
+        ending = (i for tail in ("", "/", "#") for i in self.names.ending(name + tail))
+        return [i for i in ending if local_name(self.names[i]) == name]
+
+
+def local_name(name: str) -> str:
+    """The end of an IRI, after its last # or /; any other name as it is.
+
+    >>> local_name("http://e/vocabulary#Person"), local_name("http://e/3017382/")
+    ('Person', '3017382')
+    >>> local_name("Africa/Juba")
+    'Africa/Juba'
+    """
+    return _end(name) if IRI.match(name) else name
+
+
+def _end(path: str) -> str:
+    text = path.rstrip("/#")
+    return text[max(text.rfind("/"), text.rfind("#")) + 1 :] or path
 
 
 def near(name: str, names: Sequence[str], labels: Mapping[int, str]) -> list[str]:
     """What may have been meant, best first: names, and labels with the name they stand for.
 
     A text is near by its edit distance (swapped neighbours are one edit), or because what was
-    typed begins one of its words.
+    typed begins one of its words. Of IRIs the ends count, as all begin alike; the whole ones
+    decide between equals.
     """
     from rapidfuzz.distance import OSA  # only who mistypes waits for it
 
-    typed = name.casefold().strip()
-    within = re.compile(rf"(?:^|[\W_]){re.escape(typed)}")
     found = dict[int, float]()
-    for i, text in _texts(names, labels):
+    for i, typed, text in _compared(name.casefold().strip(), names, labels):
         likeness = OSA.normalized_similarity(typed, text, score_cutoff=NEAR)
-        if not likeness and typed in text and within.search(text):
+        if not likeness and typed in text and re.search(rf"(?:^|[\W_]){re.escape(typed)}", text):
             likeness = NEAR * len(typed) / len(text)  # after all that are near as a whole
         if likeness > found.get(i, 0):
             found[i] = likeness
-    best = nlargest(MOST_NEAR, found, key=lambda i: (found[i], -i))
-    return [_shown(names[i], labels.get(i)) for i in best]
+
+    def order(i: int) -> tuple[float, float, int]:
+        return found[i], OSA.normalized_similarity(name, names[i]), -i
+
+    return [_shown(names[i], labels.get(i)) for i in nlargest(MOST_NEAR, found, key=order)]
 
 
-def _texts(names: Sequence[str], labels: Mapping[int, str]) -> Iterator[tuple[int, str]]:
-    for i, text in chain(enumerate(names), labels.items()):
-        yield i, text.casefold()
+def _compared(
+    typed: str, names: Sequence[str], labels: Mapping[int, str]
+) -> Iterator[tuple[int, str, str]]:
+    """Ids with the two texts to compare, of an IRI the ends."""
+    end = _end(typed)
+    for i, name in enumerate(names):
+        is_iri = IRI.match(name)
+        yield i, end if is_iri else typed, (_end(name) if is_iri else name).casefold()
+    for i, label in labels.items():
+        yield i, typed, label.casefold()
 
 
 def _shown(name: str, label: str | None) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trifact.run import run
 
 if TYPE_CHECKING:
+    from trifact.answer.answers import Answers
     from trifact.answer.calibration import Calibration
     from trifact.answer.discovery import Discovery
     from trifact.answer.explanation import Explanation
     from trifact.answer.newcomers import Facts
     from trifact.answer.predictor import Predictor
+    from trifact.run.evaluation import Evaluation
 
 
 class Run(run.Run):
@@ -30,6 +33,13 @@ class Run(run.Run):
 
         graph, model, _ = with_new_entities(self, facts)
         return Predictor(graph, model, calibration=read_calibration(self))
+
+    def evaluate(self, **settings: Any) -> Evaluation:  # noqa: ANN401
+        """Rank the test facts, or others; `settings` are the fields of `EvaluateConfig`."""
+        from trifact.run.evaluation import evaluate
+        from trifact.run.protocol import EvaluateConfig
+
+        return evaluate(self, EvaluateConfig.from_values(settings))
 
     def calibrate(self, **settings: Any) -> Calibration:  # noqa: ANN401
         """Fit probabilities and keep them; `settings` are the fields of `CalibrateConfig`."""
@@ -52,3 +62,34 @@ class Run(run.Run):
         from trifact.answer.options import ExplainConfig
 
         return explain(self, (subject, predicate, object), ExplainConfig.from_values(settings))
+
+    def similar(
+        self,
+        names: str | Sequence[str],
+        *,
+        predicate: bool = False,
+        **settings: Any,  # noqa: ANN401
+    ) -> Answers:
+        """The entities most like one or each of several, or the predicates.
+
+        `settings` are the fields of `SimilarConfig`.
+        """
+        from trifact.answer.options import SimilarConfig
+        from trifact.answer.similarity import similar_entities, similar_predicates
+
+        find = similar_predicates if predicate else similar_entities
+        config = SimilarConfig.from_values(settings)
+        return find(self.model(checked=False), self.graph(), names, config)
+
+    def export(
+        self,
+        to: str | os.PathLike[str],
+        *,
+        format: str,  # noqa: A002 - as the option is called
+        checkpoint: str = "best",
+        overwrite: bool = False,
+    ) -> list[Path]:
+        """Write the factors for other programs; returns the files."""
+        from trifact.answer.export import export
+
+        return export(self, Path(to), form=format, checkpoint=checkpoint, overwrite=overwrite)

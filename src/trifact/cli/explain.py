@@ -14,11 +14,15 @@ from trifact.cli.options import takes
 @takes(settings=ExplainConfig)
 def explain(
     run: RunArgument,
-    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="An entity: name or label.")],
-    predicate: Annotated[
-        str, typer.Argument(metavar="PREDICATE", help="A predicate: name or label.")
+    subject: Annotated[
+        str, typer.Argument(metavar="SUBJECT", help="An entity: name, label or end of an IRI.")
     ],
-    object_: Annotated[str, typer.Argument(metavar="OBJECT", help="An entity: name or label.")],
+    predicate: Annotated[
+        str, typer.Argument(metavar="PREDICATE", help="A predicate: name, label or end of an IRI.")
+    ],
+    object_: Annotated[
+        str, typer.Argument(metavar="OBJECT", help="An entity: name, label or end of an IRI.")
+    ],
     *,
     form: Annotated[
         Literal["table", "json"], typer.Option("--format", help="How to print it.")

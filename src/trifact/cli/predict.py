@@ -19,8 +19,12 @@ FormatOption = Annotated[
 @takes(settings=PredictConfig)
 def predict(
     run: RunArgument,
-    name: Annotated[str, typer.Argument(metavar="SUBJECT", help="An entity: name or label.")],
-    other: Annotated[str, typer.Argument(metavar="PREDICATE", help="A predicate: name or label.")],
+    name: Annotated[
+        str, typer.Argument(metavar="SUBJECT", help="An entity: name, label or end of an IRI.")
+    ],
+    other: Annotated[
+        str, typer.Argument(metavar="PREDICATE", help="A predicate: name, label or end of an IRI.")
+    ],
     *,
     is_object: Annotated[
         bool, typer.Option("--object", help="The entity is the object: ask for subjects.")

@@ -10,10 +10,9 @@ import typer
 from trifact.answer.answers import Answers, Cell, written
 from trifact.answer.inversion import inverses
 from trifact.answer.options import SimilarConfig
-from trifact.answer.similarity import similar_entities, similar_predicates
+from trifact.answer.run import Run
 from trifact.cli.screen import say, screen, short, table
 from trifact.errors import ConfigError
-from trifact.run.run import Run
 
 SHOWN = 20
 
@@ -24,9 +23,7 @@ def run_similarity(
     """Find what is like a name, and show it."""
     if not name:
         raise ConfigError("give the name of an entity, of a --predicate, or say --relations")
-    config, run = SimilarConfig.from_values(settings), Run(path)
-    find = similar_predicates if predicate else similar_entities
-    found = find(run.model(checked=False), run.graph(), name, config)
+    found = Run(path).similar(name, predicate=predicate, **settings)
     if form != "table":
         _print(found, form)
     elif len(found):

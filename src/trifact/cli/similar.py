@@ -16,7 +16,10 @@ from trifact.cli.predict import FormatOption
 def similar(
     run: RunArgument,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="An entity: name or label.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="NAME", help="An entity: name, label or end of an IRI.", show_default=False
+        ),
     ] = "",
     *,
     predicate: Annotated[

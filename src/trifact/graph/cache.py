@@ -22,7 +22,7 @@ from trifact.graph.readers import Reading
 from trifact.graph.sources import Source, readable
 from trifact.graph.vocabulary import Vocabulary
 
-VERSION = 2
+VERSION = 3
 MOST_BYTES = 4_000_000_000
 LEAST_BYTES = 1_000_000
 NOT_ABOUT_READING = (
@@ -78,6 +78,13 @@ def _packed(reading: Reading) -> dict[str, Any]:
     arrays: dict[str, Any] = {s: facts.astype(np.int32) for s, facts in reading.splits.items()}
     for kind, names in (("entity", reading.entities), ("predicate", reading.predicates)):
         arrays |= {f"{kind}_text": names.text, f"{kind}_ends": names.ends}
+    for kind, labels in (
+        ("entity", reading.entity_labels),
+        ("predicate", reading.predicate_labels),
+    ):
+        text = "\n".join(labels.values()).encode()  # a label is one line
+        arrays[f"{kind}_label_text"] = np.frombuffer(text, dtype=np.uint8)
+        arrays[f"{kind}_label_ids"] = np.fromiter(labels, dtype=np.int32, count=len(labels))
     return arrays | {"notes": np.array(reading.notes)}
 
 
@@ -90,7 +97,15 @@ def _unpacked(kept: Any) -> Reading:  # noqa: ANN401 - numpy's archive
     for facts in splits.values():
         if facts.shape[1:] != (3,) or (facts.max(axis=0, initial=-1) >= sizes).any():
             raise ValueError("ids without names")
-    return Reading(entities, predicates, splits, tuple(str(note) for note in kept["notes"]))
+    labels = _labels(kept, "entity", entities), _labels(kept, "predicate", predicates)
+    return Reading(entities, predicates, splits, tuple(map(str, kept["notes"])), *labels)
+
+
+def _labels(kept: Any, kind: str, names: Vocabulary) -> dict[int, str]:  # noqa: ANN401
+    ids, text = kept[f"{kind}_label_ids"], kept[f"{kind}_label_text"].tobytes().decode()
+    if ids.max(initial=-1) >= len(names):
+        raise ValueError("labels without names")
+    return dict(zip(ids.tolist(), text.split("\n") if text else [], strict=True))
 
 
 def _folder() -> Path | None:

@@ -47,7 +47,7 @@ class FactTable:
                 prefix="trifact-", ignore_cleanup_errors=True
             )
         self.folder = Path(self._folder.name)
-        self._links, self._filled = itertools.count(), set[str]()
+        self._links, self._filled, self._labels = itertools.count(), set[str](), list[Row]()
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": f"{memory_mb}MB",
             "temp_directory": str(self.folder / "spill"),
@@ -60,6 +60,7 @@ class FactTable:
         self.query("set enable_progress_bar = false")
         self.query("create table facts (split tinyint, s varchar, p varchar, o varchar)")
         self.query("create table declared (kind varchar, name varchar)")
+        self.query("create table labels (name varchar, label varchar, rank varchar)")
 
     def __enter__(self) -> Self:
         return self
@@ -117,10 +118,28 @@ class FactTable:
         """Append facts one by one, inserted in blocks; returns how many."""
         added, rows = 0, iter(rows)
         while block := list(itertools.islice(rows, ROWS_AT_ONCE)):
-            columns = np.array(block, dtype=object).T
-            with _own_work(), self.registered(dict(zip("spo", columns, strict=True))) as incoming:
-                added += self.add_query(split, f"select s, p, o from {incoming}")
+            with self._block(block) as incoming:
+                added += self.add_query(split, f"select a, b, c from {incoming}")
         return added
+
+    def add_label(self, name: str, label: str, rank: str) -> None:
+        """A label of a name that may come to have an id; of several, the first by rank counts."""
+        self._labels.append((name, label, rank))
+        if len(self._labels) == ROWS_AT_ONCE:
+            self._flush_labels()
+
+    def _flush_labels(self) -> None:
+        if self._labels:
+            with self._block(self._labels) as incoming:
+                self.query(f"insert into labels select a, b, c from {incoming}")
+        self._labels = []
+
+    @contextmanager
+    def _block(self, rows: list[Row]) -> Iterator[str]:
+        """Rows under a name, for a while, with the columns a, b and c."""
+        columns = dict(zip("abc", np.array(rows, dtype=object).T, strict=True))
+        with _own_work(), self.registered(columns) as incoming:
+            yield incoming
 
     def declare(self, kind: str, names: list[str]) -> None:
         """Names ("entity" or "predicate") that get an id even if no fact has them."""
@@ -141,6 +160,16 @@ class FactTable:
         for split in SPLITS:
             splits[split] = in_order(splits[split])
         return entities, predicates, splits
+
+    def labels(self, kind: str) -> dict[int, str]:
+        """The labels of entities or predicates by their ids, once they have some."""
+        self._flush_labels()
+        with _own_work():
+            found = self._columns(
+                f"select distinct on (id) id, label from labels join {kind} using (name) "
+                "order by id, rank, label"
+            )
+        return dict(zip(found["id"].tolist(), found["label"].tolist(), strict=True))
 
     def _vocabulary(self, kind: str, names: str) -> Vocabulary:
         self.query(

@@ -8,7 +8,7 @@ the literal as N-Triples write it. A name that is none of these is written as an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 from urllib.parse import quote, unquote
@@ -20,6 +20,7 @@ from trifact.graph.facttable import Row
 from trifact.graph.formats import SHOWN
 from trifact.graph.options import LoadConfig
 from trifact.graph.rdfguard import guarded, too_deep
+from trifact.graph.rdflabels import label_of
 from trifact.graph.sources import LONGEST_LINE, BadLines, Source, one_line, text_lines
 
 FORMATS = {
@@ -38,10 +39,11 @@ CHARACTERS_AT_ONCE = 1 << 18
 
 @dataclass
 class Terms:
-    """Terms as names, and a count of what is no fact between two entities."""
+    """Terms as names, labels on their way, and a count of what is no fact of two entities."""
 
     split: str
     config: LoadConfig
+    add_label: Callable[[str, str, str], None]  # name, label, rank
     literals: int = 0
     triple_terms: int = 0
     nameless: dict[str, str] = field(default_factory=dict)
@@ -58,6 +60,8 @@ class Terms:
         if isinstance(quad.object, ox.Triple):
             self.triple_terms += 1
             return None
+        if (label := label_of(quad)) is not None:
+            self.add_label(self._name(quad.subject), *label)
         if isinstance(quad.object, ox.Literal) and self.config.literals == "skip":
             self.literals += 1
             return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,14 @@ class Read:
 
 @dataclass(frozen=True)
 class Reading:
-    """Facts by id, the names behind the ids, and what was done to get them, for people."""
+    """Facts by id, the names behind the ids, what was done to get them, and labels with them."""
 
     entities: Vocabulary
     predicates: Vocabulary
     splits: dict[str, Ints]
     notes: tuple[str, ...]
+    entity_labels: Mapping[int, str] = field(default_factory=dict)
+    predicate_labels: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_layout(layout: Layout, config: LoadConfig, progress: Progress) -> Reading:
@@ -70,7 +72,11 @@ def read_layout(layout: Layout, config: LoadConfig, progress: Progress) -> Readi
                 read = reader.by_name(_check_listed(layout, names))
             notes += read.notes(shown(path), may_be_empty=split != "train")
         progress("giving ids", 0, 0)
-        return Reading(*table.to_ids(), tuple(notes))
+        by_id, labels = table.to_ids(), (table.labels("entity"), table.labels("predicate"))
+        if any(labels):
+            counts = f"{len(labels[0]):,} of entities, {len(labels[1]):,} of predicates"
+            notes.append(f"labels in the RDF: {counts}")
+        return Reading(*by_id, tuple(notes), *labels)
 
 
 def read_table(frame: object, config: LoadConfig) -> Reading:
@@ -213,7 +219,7 @@ class _File:
         return Read(added, SHOWN["parquet"], bad)
 
     def _rdf(self, config: LoadConfig) -> Read:
-        bad, terms = self._bad(), rdf.Terms(self.split, config)
+        bad, terms = self._bad(), rdf.Terms(self.split, config, self.table.add_label)
         added = self.table.add_rows(self.split, rdf.rows(self.source, config, bad, terms))
         return Read(added, SHOWN[config.format], bad, left_out=terms.said)
 

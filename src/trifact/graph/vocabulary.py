@@ -80,6 +80,14 @@ class Vocabulary(Sequence[str]):
                 high = middle
         return low if low < len(self) and self._bytes(low) == wanted else None
 
+    def ending(self, end: str) -> list[int]:
+        """The ids of the names that end so, compared from the last byte on: in O(n)."""
+        wanted = end.encode(errors="surrogatepass")
+        found = np.flatnonzero(np.diff(self.ends, prepend=0) >= len(wanted))
+        for back, byte in enumerate(reversed(wanted), 1):
+            found = found[self.text[self.ends[found] - back] == byte]
+        return found.tolist()
+
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 of the names: two vocabularies with the same hash give the same ids."""

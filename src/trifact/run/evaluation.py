@@ -30,7 +30,7 @@ from trifact.tensor.ranking import Ranks, filtered_and_raw
 CPU = torch.device("cpu")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """An evaluation that is kept in a folder of the run."""
 
@@ -38,6 +38,10 @@ class Evaluation:
     ranks: RankTable
     metrics: dict[str, Any]
     """The content of `metrics.json`; see docs/evaluation.md."""
+
+    def __repr__(self) -> str:
+        mrr = self.metrics["filtered"]["overall"]["mrr"]
+        return f"Evaluation({self.path}: {len(self.ranks.facts):,} facts, MRR {mrr:.4f})"
 
 
 def evaluate(

@@ -29,8 +29,11 @@ class Run:
         self.config  # noqa: B018 - a folder that is no run is refused at once
 
     def __repr__(self) -> str:
-        config = self.config
-        return f"Run({self.path}: {config.model}, rank {config.rank}, {self.metrics})"
+        found = self.metrics
+        parts = [self.config.model, f"rank {self.config.rank}", f"epoch {found['epoch']}"]
+        parts += [] if found["mrr"] is None else [f"validation MRR {found['mrr']:.4f}"]
+        parts += [f"test MRR {found['test']['mrr']:.4f}"] if "test" in found else []
+        return f"Run({self.path}: {', '.join(parts)})"
 
     @cached_property
     def config(self) -> TrainConfig:
