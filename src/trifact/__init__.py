@@ -116,12 +116,17 @@ def search(
     return Found(made.path, tuple(trials), None if best is None else load_run(best))
 
 
-def evaluate(run: Run, **settings: Any) -> Evaluation:  # noqa: ANN401
-    """Rank the test facts of a run, or others; `settings` are the fields of `EvaluateConfig`."""
+def evaluate(run: Run, *, graph: Graph | str = "", **settings: Any) -> Evaluation:  # noqa: ANN401
+    """Rank the test facts of a run, or those of another graph, by name or as `load` gave it.
+
+    `settings` are the fields of `EvaluateConfig`.
+    """
     from trifact.run.evaluation import evaluate as evaluate_run
     from trifact.run.protocol import EvaluateConfig
 
-    return evaluate_run(run, EvaluateConfig.from_values(settings))
+    other = None if isinstance(graph, str) else graph
+    named = {"graph": graph if other is None else other.name, **settings}
+    return evaluate_run(run, EvaluateConfig.from_values(named), other=other)
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

@@ -14,29 +14,37 @@ if TYPE_CHECKING:
     from trifact.answer.explanation import Explanation
     from trifact.answer.newcomers import Facts
     from trifact.answer.predictor import Predictor
+    from trifact.graph.graph import Graph
 
 
 class Run(run.Run):
     """The run in a folder, with what the floor of answers makes of it."""
 
-    def predictor(self, facts: Facts | None = None) -> Predictor:
-        """Answers by name; `facts` (a file, or tuples of names) may be about new entities."""
+    def predictor(self, facts: Facts | None = None, **reading: Any) -> Predictor:  # noqa: ANN401
+        """Answers by name; `facts` (a file, or tuples of names) may be about new entities.
+
+        `reading` are fields of `LoadConfig`, where the file needs some.
+        """
         from trifact.answer.calibration import read_calibration
         from trifact.answer.predictor import Predictor
 
         if facts is None:
             return Predictor.of(self)
         from trifact.answer.folding import with_new_entities
+        from trifact.graph.options import LoadConfig
 
-        graph, model, _ = with_new_entities(self, facts)
+        graph, model, _ = with_new_entities(self, facts, reading=LoadConfig.from_values(reading))
         return Predictor(graph, model, calibration=read_calibration(self))
 
-    def calibrate(self, **settings: Any) -> Calibration:  # noqa: ANN401
-        """Fit probabilities and keep them; `settings` are the fields of `CalibrateConfig`."""
+    def calibrate(self, negatives: Graph | None = None, **settings: Any) -> Calibration:  # noqa: ANN401
+        """Fit probabilities and keep them; `settings` are the fields of `CalibrateConfig`.
+
+        `negatives` are false facts, as `trifact.load` gives them.
+        """
         from trifact.answer.calibration import calibrate
         from trifact.answer.options import CalibrateConfig
 
-        return calibrate(self, CalibrateConfig.from_values(settings))
+        return calibrate(self, CalibrateConfig.from_values(settings), negatives=negatives)
 
     def discover(self, out: str | os.PathLike[str] | None = None, **settings: Any) -> Discovery:  # noqa: ANN401
         """The most probable missing facts; `settings` are the fields of `DiscoverConfig`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from trifact.cli.facts import as_said, facts_of
 from trifact.cli.screen import count, heading, say, screen, short, table, watching
 from trifact.run.evaluation import Evaluation, evaluate
 from trifact.run.protocol import EvaluateConfig
@@ -22,11 +23,14 @@ CANDIDATES = {
 }
 
 
-def run_evaluation(path: Path, config: EvaluateConfig, *, as_json: bool) -> None:
+def run_evaluation(
+    path: Path, config: EvaluateConfig, *, reading: dict[str, Any], as_json: bool
+) -> None:
     """Evaluate, and show it."""
-    run = Run(path)
+    run, said = Run(path), as_said(reading, of=config.graph, flag="--graph")
     with watching() as progress:
-        found = evaluate(run, config, progress=progress)
+        other = facts_of(config.graph, said, progress) if config.graph else None
+        found = evaluate(run, config, other=other, progress=progress)
     if as_json:
         typer.echo(json.dumps(found.metrics, indent=2, ensure_ascii=False))
     else:

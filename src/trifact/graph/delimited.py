@@ -182,7 +182,7 @@ def _three(columns: list[int]) -> tuple[int, int, int]:
 
 def _width_problem(found: int, expected: int) -> str:
     hint = "; choose three with --columns" if found > expected else ""
-    hint = "; another separator? see --format and --delimiter" if found == 1 else hint
+    hint = "; another separator? see --delimiter" if found == 1 else hint
     return f"expected {expected} columns, found {found}{hint}"
 
 

@@ -57,20 +57,35 @@ class Reading:
 def read_layout(layout: Layout, config: LoadConfig, progress: Progress) -> Reading:
     """Read all files of a layout."""
     with _table(config) as table:
-        names, notes = _declared_names(layout, config, table), list[str]()
-        for split, path in layout.facts.items():
-            source = _source(path, config)
-            if split != "train" and not source.head():
-                notes.append(f"{shown(path)}: an empty file, 0 facts")
-                continue
-            reader = _File(source, split, config, table, progress)
-            if layout.kind in BY_ID_SAID:
-                read = reader.by_id(layout, names)
-            else:
-                read = reader.by_name(_check_listed(layout, names))
-            notes += read.notes(shown(path), may_be_empty=split != "train")
+        notes = _fill(table, layout, config, progress)
         progress("giving ids", 0, 0)
         return Reading(*table.to_ids(), tuple(notes))
+
+
+def read_in_order(
+    layout: Layout, config: LoadConfig, progress: Progress
+) -> tuple[list[Row], list[str]]:
+    """The facts of a layout as they stand there, repeated ones too, and what was done."""
+    with _table(config, ordered=True) as table:
+        notes = _fill(table, layout, config, progress)
+        return table.rows(), notes
+
+
+def _fill(table: FactTable, layout: Layout, config: LoadConfig, progress: Progress) -> list[str]:
+    """Put all files of a layout into the table; returns what was done."""
+    names, notes = _declared_names(layout, config, table), list[str]()
+    for split, path in layout.facts.items():
+        source = _source(path, config)
+        if split != "train" and not source.head():
+            notes.append(f"{shown(path)}: an empty file, 0 facts")
+            continue
+        reader = _File(source, split, config, table, progress)
+        if layout.kind in BY_ID_SAID:
+            read = reader.by_id(layout, names)
+        else:
+            read = reader.by_name(_check_listed(layout, names))
+        notes += read.notes(shown(path), may_be_empty=split != "train")
+    return notes
 
 
 def read_table(frame: object, config: LoadConfig) -> Reading:
@@ -120,8 +135,9 @@ def _name(cell: Any) -> str:  # noqa: ANN401 - text or any integer type
     return str(cell) if isinstance(cell, str) else str(operator.index(cell))
 
 
-def _table(config: LoadConfig) -> FactTable:
-    return FactTable(memory_mb=config.memory_mb, disk_gb=config.max_expanded_gb)
+def _table(config: LoadConfig, *, ordered: bool = False) -> FactTable:
+    memory, disk = config.memory_mb, config.max_expanded_gb
+    return FactTable(memory_mb=memory, disk_gb=disk, ordered=ordered)
 
 
 def _source(path: Path, config: LoadConfig) -> Source:
@@ -178,7 +194,7 @@ class _File:
 
     def by_name(self, check: Check | None) -> Read:
         """Names, in any format; `check` says what is wrong with a fact."""
-        kind, how = choose(self.source, self.config.format)
+        kind, how = choose(self.source, self.config)
         config = self.config.replace(format=kind)
         if kind in ("tsv", "csv"):
             read = self._delimited(config, check)

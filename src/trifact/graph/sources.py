@@ -129,7 +129,7 @@ class _Guarded(io.RawIOBase):
         self._size += len(block)
         if self._source.compression and self._size > self._source.cap:
             problem = f"expands to more than {self._source.cap / 1e9:g} GB; if it is meant to, "
-            raise InputError(f"{problem}raise --max-expanded-gb", path=self._source.path)
+            raise InputError(f"{problem}unpack it first", path=self._source.path)
         return block
 
     def close(self) -> None:
