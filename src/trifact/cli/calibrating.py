@@ -11,7 +11,7 @@ import typer
 from trifact.answer.calibration import calibrate, judge
 from trifact.answer.options import CalibrateConfig
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import count, heading, say, screen, short, table, watching
+from trifact.cli.screen import count, heading, say, screen, table, watching
 from trifact.run.reliability import FILE, summary
 from trifact.run.run import Run
 
@@ -85,7 +85,7 @@ def _measures(record: dict[str, Any], judged: dict[str, Any] | None) -> object:
 def _said_and_true(bins: list[dict[str, Any]]) -> object:
     """Ten lines: what was said, how often, and how much of it is true, as a bar."""
     grid = table("probability", "facts", "said", "true", "", title="Cross-validated")
-    grid.columns[-1].justify = "left"
+    grid.justify[-1] = "left"
     for row in bins:
         shares = [f"{row[key]:.3f}" if row["weight"] else "-" for key in ("said", "true")]
         name = f"{row['low']:.1f} to {row['high']:.1f}"
@@ -110,5 +110,5 @@ def _predicates(rows: list[dict[str, Any]]) -> object:
         share = row["true"] / (row["true"] + row["false"])
         measures = (f"{value:.3f}" for value in (row["said"], share, row["brier"]))
         counts = f"{row['true']:,.0f}", f"{row['false']:,.0f}"
-        grid.add_row(short(row["label"], 32), *counts, *measures)
+        grid.add_row(row["label"], *counts, *measures)
     return grid

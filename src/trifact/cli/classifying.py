@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.cli.screen import count, say, screen, table, watching
 from trifact.run.classification import FILE, classify
 from trifact.run.record import FOLDER
 from trifact.run.run import Run
@@ -53,7 +53,7 @@ def show(found: dict[str, Any]) -> None:
     grid = table("predicate", "true", "false", "Accuracy", "F1", title=title)
     for row in rows[:SHOWN]:
         accuracy, f1 = f"{row['accuracy']:.3f}", f"{row['f1']:.3f}"
-        grid.add_row(short(row["label"], 36), f"{row['true']:,}", f"{row['false']:,}", accuracy, f1)
+        grid.add_row(row["label"], f"{row['true']:,}", f"{row['false']:,}", accuracy, f1)
     screen().print(grid)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import count, heading, say, screen, short, table, watching
+from trifact.cli.screen import count, heading, say, screen, table, watching
 from trifact.run.evaluation import Evaluation, evaluate
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.run import Run
@@ -116,7 +116,7 @@ def _predicates(rows: list[dict[str, Any]]) -> object:
             grid.add_row("...")
         sides = (row[side]["mrr"] for side in ("both", "object", "subject"))
         grid.add_row(
-            short(row["label"], 32),
+            row["label"],
             row["category"] or "-",
             f"{row['object']['queries']:,}",
             *(f"{mrr:.3f}" for mrr in sides),

@@ -17,10 +17,10 @@ from trifact.answer.options import PredictConfig
 from trifact.answer.predictor import Predictor
 from trifact.answer.scorefile import score_file
 from trifact.cli.facts import as_said
-from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.cli.screen import count, say, screen, table, watching
 from trifact.errors import ConfigError, InputError
 from trifact.graph.options import LoadConfig
-from trifact.graph.sources import BadLines, Source, text_lines, without_end
+from trifact.graph.sources import BadLines, Source, one_line, text_lines, without_end
 from trifact.run.run import Run
 
 LARGEST = 10**9  # bytes of a file of candidates
@@ -127,7 +127,7 @@ def _show_answers(found: Answers, question: Question, predictor: Predictor) -> N
     columns: dict[str, Sequence[Cell]] = {question.wanted: found.columns[question.wanted]}
     columns |= {name: found.columns[name] for name in ("label", "probability", "score", "known")}
     first, middle, last = _asked(question, predictor)
-    screen().print(f"{first} · {middle} · {last}\n")
+    screen().print(one_line(f"{first} · {middle} · {last}") + "\n")
     if not len(found):
         known = question.settings.get("known")
         say("there is no candidate" + ("" if known else " that is not known; --known shows all"))
@@ -161,5 +161,5 @@ def _grid(columns: Mapping[str, Sequence[Cell]], *, text: int = 0) -> object:
     first = text or sum(isinstance(c[0], str) for c in kept.values())
     grid = table(*kept, text=first)
     for row in zip(*kept.values(), strict=True):
-        grid.add_row(*(short(written(cell), 24 if text else 36) for cell in row))
+        grid.add_row(*(cell if isinstance(cell, str) else written(cell) for cell in row))
     return grid
