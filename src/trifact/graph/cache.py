@@ -22,7 +22,7 @@ from trifact.graph.readers import Reading
 from trifact.graph.sources import Source, readable
 from trifact.graph.vocabulary import Vocabulary
 
-VERSION = 2
+VERSION = 3
 MOST_BYTES = 4_000_000_000
 LEAST_BYTES = 1_000_000
 NOT_ABOUT_READING = (

@@ -131,6 +131,20 @@ class FactTable:
         with _own_work(), self.registered(column) as incoming:
             self.query(f"insert into declared select '{kind}', name from {incoming}")
 
+    def stands_alone(self, split: str, fact: Row) -> bool:
+        """Whether a fact is the only one of its split whose names all stand nowhere else there."""
+        s, p, o = map(quoted, fact)
+        its = f"from facts where split = {SPLITS.index(split)}"
+        once = f"select name from (select s as name {its} union all select o {its}) group by name"
+        alone = f"p in (select p {its} group by p having count(*) = 1)"
+        alone += "".join(f" and {end} in ({once} having count(*) = 1)" for end in "so")
+        near = f"s in ({s}, {o}) or o in ({s}, {o}) or p = {p}"
+        with _own_work():
+            [(facts, touching)] = self.query(f"select count(*), count(*) filter ({near}) {its}")
+            if touching != 1 or facts == 1:  # most end here, before the names are counted
+                return False
+            return self.query(f"select s, p, o {its} and {alone}") == [fact]
+
     def rows(self) -> list[Row]:
         """All facts by name."""
         with _own_work():

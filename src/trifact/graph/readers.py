@@ -33,6 +33,7 @@ class Read:
     bad: BadLines
     left_out: str = ""
     detail: str = ""
+    doubt: str = ""
 
     def notes(self, name: str, *, may_be_empty: bool = False) -> list[str]:
         """What was done to a file; an InputError if nothing came of it."""
@@ -41,7 +42,8 @@ class Read:
             why = f"there is no fact in it{'; ' if left_out else ''}{left_out}"
             raise InputError(why, path=self.bad.path)
         facts = "1 fact" if self.added == 1 else f"{self.added:,} facts"
-        return [f"{name}: {facts} ({self.said})", *([f"{name}: {left_out}"] if left_out else [])]
+        said = filter(None, [f"{facts} ({self.said})", left_out, self.doubt])
+        return [f"{name}: {what}" for what in said]
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,13 @@ class _File:
         if added is None:
             facts = delimited.rows(self.source, shape, config, bad, check)
             added = self.table.add_rows(self.split, facts)
-        return Read(added, shape.kind, bad, detail=shape.said)
+        doubt = ""
+        if shape.unsure and self.table.stands_alone(self.split, shape.unsure):
+            cells = ", ".join(name[:40] for name in shape.unsure)
+            doubt = (
+                f"its first line is read as a fact ({cells}); if it is a header, say --header yes"
+            )
+        return Read(added, shape.kind, bad, detail=shape.said, doubt=doubt)
 
     def _parquet(self) -> Read:
         path = self.source.path
