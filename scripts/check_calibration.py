@@ -26,10 +26,12 @@ from scripts.records import ROOT, commit
 from trifact.answer.calibration import Calibration, calibrate
 from trifact.answer.options import CalibrateConfig
 from trifact.answer.platt import Sample, fit, sigmoid
-from trifact.answer.pool import Pool, pool_of, questions
+from trifact.answer.pool import Pool, pool_of, pool_with, questions
 from trifact.answer.reliability import brier, measured
 from trifact.durable import write_text
 from trifact.graph.known import Ints, KnownAnswers
+from trifact.graph.loading import load
+from trifact.graph.options import LoadConfig
 from trifact.run import machine
 from trifact.run.ranktable import Floats
 from trifact.run.run import Run
@@ -62,10 +64,12 @@ def measure(run: Run, negatives: Path | None) -> dict[str, Any]:
 
 def _given(run: Run, folder: Path) -> dict[str, Any]:
     """Fitted on valid and false facts, judged on test and other false facts."""
-    config = CalibrateConfig(negatives=str(folder / "valid_negatives.txt.gz"))
-    found, graph, model = calibrate(run, config), run.graph(), run.model()
-    config = config.replace(negatives=str(folder / "test_negatives.txt.gz"))
-    test = pool_of(graph, model, config, split="test")
+    false, of_test = (
+        load(folder / f"{split}_negatives.txt.gz", LoadConfig(valid=0.0, test=0.0))
+        for split in ("valid", "test")
+    )
+    found, graph, model = calibrate(run, negatives=false), run.graph(), run.model()
+    test = pool_with(graph, model, CalibrateConfig(), of_test, split="test")
     said = _ways(found, test.sample)
     said["sigmoid of X"] = sigmoid(_raw_scores(run, test.facts))
     said["exp of the score"] = np.exp(test.sample.scores)

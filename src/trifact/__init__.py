@@ -116,9 +116,12 @@ def search(
     return Found(made.path, tuple(trials), None if best is None else load_run(best))
 
 
-def evaluate(run: Run, **settings: Any) -> Evaluation:  # noqa: ANN401
-    """Rank the test facts of a run, or others; `settings` are the fields of `EvaluateConfig`."""
-    return run.evaluate(**settings)
+def evaluate(run: Run, *, graph: Graph | str = "", **settings: Any) -> Evaluation:  # noqa: ANN401
+    """Rank the test facts of a run, or those of another graph, by name or as `load` gave it.
+
+    `settings` are the fields of `EvaluateConfig`.
+    """
+    return run.evaluate(graph, **settings)
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

@@ -202,9 +202,8 @@ def test_given_false_facts_are_kept_by_name_and_shown(
                 for s, p, o in graph.splits[split].tolist()]  # fmt: skip
         (tmp_path / f"{split}.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
     monkeypatch.setenv("COLUMNS", "80")
-    config = CalibrateConfig(negatives=str(tmp_path / "valid.tsv"))
-    negatives = tmp_path / "test.tsv"
-    run_calibration(world.path, config, test_negatives=negatives, as_json=False)
+    files, config = (tmp_path / "valid.tsv", tmp_path / "test.tsv"), CalibrateConfig()
+    run_calibration(world.path, config, negatives=files, reading={}, as_json=False)
     shown = capsys.readouterr()
     assert max(map(len, shown.out.splitlines())) <= 80
     for words in (
@@ -221,7 +220,7 @@ def test_given_false_facts_are_kept_by_name_and_shown(
     assert "kept in" in shown.err
     kept = json.loads((world.path / "calibration.json").read_text())
     assert kept["fitted"]["negatives"] == "valid.tsv"
-    run_calibration(world.path, config, test_negatives=negatives, as_json=True)
+    run_calibration(world.path, config, negatives=files, reading={}, as_json=True)
     printed = json.loads(capsys.readouterr().out)
     assert printed.pop("test")["ece"] < 0.1
     assert printed == kept

@@ -43,7 +43,7 @@ def test_a_new_number_is_even_if_its_twins_are(parity: Run) -> None:
     predictor = Predictor(graph, model)
     assert [row["object"] for row in predictor.objects("six", "parity", k=1)] == ["even"]
     assert [row["object"] for row in predictor.objects("seven", "parity", k=1)] == ["odd"]
-    assert notes == ("2 new entities, solved from 6 facts",)
+    assert notes == ("the facts: 6 facts (tuples)", "2 new entities, solved from 6 facts")
 
 
 def test_a_trained_entity_that_is_folded_in_again_answers_as_it_did(parity: Run) -> None:
@@ -114,6 +114,8 @@ def test_a_file_with_labels_loops_and_facts_among_the_new(
     (tmp_path / "labels.tsv").write_text("new1\tThe first\ne03\tanother label\n")
     graph, model, notes = with_new_entities(keep_run(towns), path)
     assert notes == (
+        "facts.tsv: 5 facts (TSV by name)",
+        "labels.tsv: 2 labels",
         "2 new entities, solved from 2 facts",
         "1 fact between new entities: known now, not used to solve them",
         "1 fact of an entity with itself: known now, not used to solve it",

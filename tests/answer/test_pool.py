@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import trifact
 from tests.run.conftest import random_model
 from trifact.answer.options import CalibrateConfig
-from trifact.answer.pool import Pool, pool_of, questions
+from trifact.answer.pool import Pool, pool_of, pool_with, questions
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import in_order
@@ -129,8 +129,8 @@ def test_given_false_facts_count_once_and_known_ones_are_left_out(tmp_path: Path
     graph = with_splits([(0, 0, 1)], [(2, 1, 3), (4, 0, 5)], [(1, 1, 1)])
     path = tmp_path / "false.tsv"
     path.write_text("e0\tp0\te1\ne1\tp1\te1\ne5\tp0\te5\ne5\tp0\te5\nx\tp0\te1\n")
-    config = CalibrateConfig(negatives=str(path))
-    pool = pool_of(graph, random_model("complex", graph), config)
+    false = trifact.load(path, valid=0.0, test=0.0)
+    pool = pool_with(graph, random_model("complex", graph), CalibrateConfig(), false)
     assert as_dict(pool) == {
         (2, 1, 3): (1, True),
         (4, 0, 5): (1, True),
@@ -149,7 +149,7 @@ def test_without_facts_that_were_held_out_there_is_nothing_to_fit_on(tmp_path: P
     held = with_splits([(0, 0, 1)], [(0, 0, 2)], [])
     (tmp_path / "true.tsv").write_text("e0\tp0\te1\n")
     with pytest.raises(RunError, match="so none is false"):
-        pool_of(held, model, CalibrateConfig(negatives=str(tmp_path / "true.tsv")))
+        pool_with(held, model, CalibrateConfig(), trifact.load(tmp_path / "true.tsv"))
 
 
 def test_a_model_whose_training_has_diverged_is_refused(towns: Graph) -> None:

@@ -77,6 +77,9 @@ def test_scores_of_a_file_keep_every_fact(runs: Path) -> None:
         (("predict", "world", "France", "Paris", "--predicate", "--among", "observed"), "entities"),
         (("score", "world", "nothing.tsv"), "there is no such file"),
         (("score", "world", "facts.tsv", "--out", "x.doc"), "name it .tsv"),
+        (("predict", "world", "France", "Paris", "--header", "no"), "give one with --with"),
+        (("evaluate", "world", "--columns", "1,2,3"), "--columns is about a file.* --graph"),
+        (("calibrate", "world", "--skip-bad-lines"), "--skip-bad-lines is about.* --negatives"),
     ],
 )
 def test_a_mistake_gets_one_sentence(
@@ -85,3 +88,34 @@ def test_a_mistake_gets_one_sentence(
     monkeypatch.chdir(runs)
     with pytest.raises(TrifactError, match=sentence):
         app([*words], standalone_mode=False)
+
+
+def test_scores_come_in_the_order_of_the_lines_repeated_ones_too(runs: Path) -> None:
+    lines = ["Spain,has capital,Madrid", "France,has capital,Paris", "Spain,has capital,Madrid"]
+    lines += ["Atlantis,has capital,Paris", "Algeria,has neighbour,Libya"]
+    (runs / "order.csv").write_text("\n".join(lines) + "\n")
+    shown = run("score", "world", "order.csv", "--format", "tsv", cwd=runs)
+    assert [",".join(line.split("\t")[:3]) for line in shown.stdout.splitlines()[1:]] == lines
+    assert "order.csv: 5 facts (CSV by name)" in shown.stderr
+    assert "order.csv: 1 fact not scored" in shown.stderr
+
+
+def test_what_a_message_recommends_for_a_file_of_facts_can_be_said(runs: Path) -> None:
+    (runs / "wide.csv").write_text("7;Rome;located in;Italy\n8;Zog;located in;Italy\n")
+    refused = run("score", "world", "wide.csv", cwd=runs)
+    assert "expected 3 columns, found 1; another separator? see --delimiter" in refused.stderr
+    refused = run("score", "world", "wide.csv", "--delimiter", ";", cwd=runs)
+    assert "expected 3 columns, found 4; choose three with --columns" in refused.stderr
+    said = ("--delimiter", ";", "--columns", "2,3,4")
+    rows = json.loads(run("score", "world", "wide.csv", *said, "--format", "json", cwd=runs).stdout)
+    assert [row["subject"] for row in rows] == ["Rome", "Zog"]
+    shown = run("predict", "world", "Zog", "located in", "--with", "wide.csv", *said, cwd=runs)
+    assert shown.returncode == 0, shown.stderr
+    assert "wide.csv: 2 facts (CSV with ';' by name, columns 2, 3, 4)" in shown.stderr
+    for words in (
+        ("evaluate", "world", "--graph", "wide.csv", "--bootstrap", "0"),
+        ("calibrate", "world", "--negatives", "wide.csv", "--skip-bad-lines"),
+        ("classify", "world", "wide.csv", "wide.csv"),
+    ):
+        done = run(*words, *said, cwd=runs)
+        assert "wide.csv: 2 facts" in done.stderr, done.stderr

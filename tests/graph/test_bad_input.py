@@ -96,7 +96,7 @@ def test_one_sentence_names_file_and_line(case: str, file: Make) -> None:
 
 def test_the_cap_of_expansion(file: Make) -> None:
     bomb = file("f.tsv.gz", gzip.compress(GOOD * 10_000))
-    with pytest.raises(InputError, match=r"f\.tsv\.gz: expands to more than 1e-05 GB; .*raise"):
+    with pytest.raises(InputError, match=r"f\.tsv\.gz: expands to more than 1e-05 GB; .*unpack it"):
         trifact.load(bomb, max_expanded_gb=0.00001)
     assert len(trifact.load(bomb, max_expanded_gb=0.001, valid=0.0, test=0.0).train) == 20_000
 

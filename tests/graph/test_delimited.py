@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 import trifact
 from trifact.errors import ConfigError, InputError
-from trifact.graph import plain
+from trifact.graph import plain as plain_files
 from trifact.graph.delimited import Shape, rows, shape_of
 from trifact.graph.facttable import FactTable
+from trifact.graph.headers import known_header, plain
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import LONGEST_LINE, BadLines, Source
 from trifact.progress import silent
@@ -103,13 +105,77 @@ def test_odd_delimiters_are_refused(delimiter: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["subject,predicate,object", "Head,RELATION, tail", "h,r,t", "s,p,o"]
+    "header",
+    [
+        "subject,predicate,object",
+        "Head,RELATION, tail",
+        "h,r,t",
+        "s,p,o",
+        "from,relationship,to",
+        "src,edge,dst",
+        "node1,label,node2",
+        ":START_ID,:TYPE,:END_ID",
+        "source,type,target",
+    ],
 )
 def test_known_headers_are_found_and_said(header: str, file: Make) -> None:
     path = file("f", f"{header}\na,p,b\n")
     assert read(path, format="csv") == [("a", "p", "b")]
     assert shape(path).said == ", line 1 is a header"
     assert len(read(path, format="csv", header="no")) == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "places"),
+    [
+        (":START_ID(Person),since,:END_ID(City),:TYPE", (0, 3, 2)),
+        ("id\tnode1\tlabel\tnode2", (1, 2, 3)),
+        ("to,from,weight,relation", (1, 3, 0)),
+        ("Source,Target,Type,Id,Label,Weight", None),  # its Type is directed or undirected
+        ("from,edge,relation,to", None),  # which of the two?
+        ("subject,type,label,object", None),
+        ("from,type,target", None),
+        ("city,relation,country", None),
+        ("object,is,subject", None),
+    ],
+)
+def test_a_header_is_three_words_that_go_together(
+    header: str, places: tuple[int, ...] | None
+) -> None:
+    cells = header.split("\t" if "\t" in header else ",")
+    names, known = [plain(cell) for cell in cells], known_header(cells)
+    assert (None if known is None else tuple(map(names.index, known))) == places
+
+
+HEADED = "town,part of,land\nRome,in,Italy\nPisa,in,Italy\nOslo,in,Norway\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        (HEADED, {}, True),
+        (HEADED.replace("\n", ",7\n"), {"columns": ("1", "2", "3")}, True),
+        (HEADED, {"header": "no"}, False),
+        (HEADED, {"header": "yes"}, False),
+        (HEADED + "land,in,Asia\n", {}, False),  # one of its names is elsewhere, too
+        (HEADED + "Pisa,part of,Italy\n", {}, False),
+        (HEADED + "Ada,wrote,Notes\n", {}, False),  # another fact is as lonely
+        ("Rome,in,Italy\n", {}, False),
+        ("town,part of,land\nRome,in,Italy\n", {}, False),
+        ("town,town,town\nRome,in,Italy\nPisa,in,Italy\n", {}, False),
+        ("Rome,in,Italy\nPisa,in,Italy\nAda,wrote,Notes\n", {}, False),
+        ("it's,a'b,land\nRome,in,Italy\nPisa,in,Italy\n", {}, True),
+    ],
+)
+def test_a_first_line_that_may_be_a_header_is_a_fact_and_said(
+    content: str, options: dict[str, Any], said: bool, file: Make
+) -> None:
+    graph = trifact.load(file("f.csv", content), valid=0.0, test=0.0, **options)
+    first = ", ".join(content.partition("\n")[0].split(",")[:3])
+    note = f"f.csv: its first line is read as a fact ({first}); if it is a header, say --header yes"
+    assert (note in graph.notes) == said
+    assert any("first line" in each for each in graph.notes) == said
+    assert len(graph.train) == content.count("\n") - (options.get("header") == "yes")
 
 
 def test_columns_by_header_name_or_number(file: Make) -> None:
@@ -257,7 +323,7 @@ def test_the_fast_way_equals_the_definition(
     except InputError:
         return
     source = Source.at(path, cap=10**9)
-    added = plain.read_plain(source, "train", found, table=table, progress=silent)
+    added = plain_files.read_plain(source, "train", found, table=table, progress=silent)
     fast = table.query("select s, p, o from facts")
     table.drop("train")
     assert added is None or sorted(fast) == sorted(slow if slow is not None else [])
@@ -268,7 +334,7 @@ def test_the_fast_way_equals_the_definition(
 def is_fast(path: Path, table: FactTable, **options: object) -> bool:
     source = Source.at(path, cap=10**9)
     found = shape(path, **{"format": "tsv", **options})
-    added = plain.read_plain(source, "train", found, table=table, progress=silent)
+    added = plain_files.read_plain(source, "train", found, table=table, progress=silent)
     table.drop("train")
     return added is not None
 

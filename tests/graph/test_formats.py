@@ -9,6 +9,7 @@ import pytest
 
 from trifact.errors import InputError
 from trifact.graph.formats import by_content, choose, stem_and_format
+from trifact.graph.options import LoadConfig
 from trifact.graph.sources import Source
 
 Make = Callable[[str, bytes | str], Path]
@@ -56,7 +57,7 @@ def test_content_shows_formats(head: bytes, kind: str | None) -> None:
 
 def test_what_was_chosen_is_said(file: Make) -> None:
     def chosen(name: str, content: bytes | str, wanted: str = "auto") -> tuple[str, str]:
-        return choose(Source.at(file(name, content), cap=1), wanted)
+        return choose(Source.at(file(name, content), cap=1), LoadConfig(format=wanted))
 
     assert chosen("facts.tsv", "a\tp\tb\n") == ("tsv", "by name")
     assert chosen("facts.txt", "a\tp\tb\n") == ("tsv", "by content")
@@ -85,4 +86,31 @@ def test_contradictions_and_riddles_are_errors(
     name: str, content: bytes, problem: str, file: Make
 ) -> None:
     with pytest.raises(InputError, match=problem):
-        choose(Source.at(file(name, content), cap=1), "auto")
+        choose(Source.at(file(name, content), cap=1), LoadConfig())
+
+
+def test_a_delimiter_says_that_it_is_csv(file: Make) -> None:
+    for name in ("f.txt", "f.tsv", "f"):
+        found = choose(Source.at(file(name, "a;p;b\n"), cap=1), LoadConfig(delimiter=";"))
+        assert found == ("csv", "by its delimiter")
+    with pytest.raises(InputError, match="delimiter cannot be given for TSV"):
+        choose(Source.at(file("f", "a;b"), cap=1), LoadConfig(format="tsv", delimiter=";"))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("f.nt", {"columns": ("1", "2", "3")}),
+        ("f.ttl", {"header": "yes"}),
+        ("f.nt", {"comment": "#"}),
+        ("f.parquet", {"delimiter": ";"}),
+        ("f.parquet", {"header": "no"}),
+    ],
+)
+def test_what_a_format_cannot_use_is_refused(
+    name: str, options: dict[str, object], file: Make
+) -> None:
+    content = b"PAR1\0" if name == "f.parquet" else b"<a> <b> <c> .\n"
+    problem = f"{name}: {next(iter(options))} cannot be given for .*; leave it out"
+    with pytest.raises(InputError, match=problem):
+        choose(Source.at(file(name, content), cap=1), LoadConfig.from_values(options))

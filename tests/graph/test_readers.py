@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +23,10 @@ import trifact
 from trifact.errors import InputError, OutputError
 from trifact.graph.facttable import FactTable
 from trifact.graph.known import in_order
+from trifact.graph.layouts import layout_of
+from trifact.graph.options import LoadConfig
+from trifact.graph.readers import read_in_order
+from trifact.progress import silent
 
 Make = Callable[[str, bytes | str], Path]
 WHOLE: dict[str, Any] = {"valid": 0.0, "test": 0.0}
@@ -247,3 +253,21 @@ def test_ctrl_c_while_reading_leaves_nothing(tmp_path: Path) -> None:
         process.kill()
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
     assert temporary_folders(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["f.tsv", "f.csv.gz", "f.parquet", "f.nt", "quoted.csv"])
+def test_lines_are_read_in_their_order_repeated_ones_too(name: str, file: Make) -> None:
+    numbers = np.random.default_rng(0).integers(0, 50_000, 150_000).tolist()
+    rows = [(f"x:{n}", "x:p", f"x:{n % 7}") for n in numbers]
+    if name == "f.parquet":
+        path = file(name, "")
+        pq.write_table(pa.table(dict(zip("spo", zip(*rows, strict=True), strict=True))), path)
+    elif name == "f.nt":
+        path = file(name, "".join(f"<{s}> <{p}> <{o}> .\n" for s, p, o in rows))
+    else:
+        text = "".join(("," if "csv" in name else "\t").join(row) + "\n" for row in rows)
+        text = text.replace("x:p", '"x:p"') if name == "quoted.csv" else text
+        path = file(name, gzip.compress(text.encode()) if name.endswith(".gz") else text)
+    found, notes = read_in_order(layout_of(path), LoadConfig(), silent)
+    assert found == rows
+    assert notes[0].startswith(f"{name}: 150,000 facts")

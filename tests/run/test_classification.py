@@ -79,7 +79,9 @@ def test_a_planted_parity_is_told_from_its_opposite(tmp_path: Path) -> None:
         false = [[s, p, opposite.get(o) or f"n{(int(o[1:]) + 7) % 60:02}"] for s, p, o in rows]
         files[split] = tmp_path / f"{split}_negatives.txt"
         files[split].write_text("".join("\t".join(row) + "\n" for row in [*false, ["x", "y", "z"]]))
-    found = classify(run, negatives=files)
+    found = classify(
+        run, negatives={s: trifact.load(f, valid=0.0, test=0.0) for s, f in files.items()}
+    )
     assert found["test"]["accuracy"] > 0.8
     assert found["test"]["auc"] > 0.85
     assert found["left_out"]["test"] == {"facts": 1, "entities": 2, "predicates": 1}
@@ -90,6 +92,6 @@ def test_a_planted_parity_is_told_from_its_opposite(tmp_path: Path) -> None:
 def test_false_facts_that_nobody_knows_are_an_error(keep_run: KeepRun, tmp_path: Path) -> None:
     run = keep_run(trifact.load([(f"a{i}", "p", "b") for i in range(9)], valid=0.2, test=0.2))
     (tmp_path / "other.tsv").write_text("x\ty\tz\n")
-    paths = dict.fromkeys(("valid", "test"), tmp_path / "other.tsv")
-    with pytest.raises(RunError, match="the names of none of its facts"):
-        classify(run, negatives=paths)
+    other = trifact.load(tmp_path / "other.tsv", valid=0.0, test=0.0)
+    with pytest.raises(RunError, match=r"other.tsv: the run knows the names of none of its facts"):
+        classify(run, negatives=dict.fromkeys(("valid", "test"), other))

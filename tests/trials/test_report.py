@@ -120,7 +120,10 @@ def test_no_time_is_shown_of_a_trial_that_has_not_ended() -> None:
 def test_the_table_fits_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
     names = [f"a_setting_with_a_long_name_{k}" for k in range(9)]
     many = [trial(k, "done", {1: 0.5}, **dict.fromkeys(names, 0.123456)) for k in range(30)]
-    Console(width=200).print(results(names, many))
+    grid, left_out = results(names, many, 80)
+    Console(width=200).print(grid)
+    assert left_out == names[2:]
+    assert results(names, many, 300)[1] == []
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) == 21

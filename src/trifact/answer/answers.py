@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from trifact.errors import ConfigError
+from trifact.graph.sources import one_line
 
 Cell = str | float | bool | None
 WIDEST = 32  # characters of a cell, printed
@@ -102,7 +103,7 @@ def written(cell: Cell) -> str:
         return "known" if cell else "new"
     if isinstance(cell, float):
         return f"{cell:.3f}" if math.isfinite(cell) else str(cell)
-    text = " ".join(str(cell).split())
+    text = one_line(str(cell))
     if len(text) <= WIDEST:
         return text
     return f"{text[: WIDEST // 3]}…{text[-(WIDEST * 2 // 3) :]}"

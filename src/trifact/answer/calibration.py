@@ -65,15 +65,20 @@ class Calibration:
 
 
 def calibrate(
-    run: Run, config: CalibrateConfig | None = None, *, progress: Progress = silent
+    run: Run,
+    config: CalibrateConfig | None = None,
+    *,
+    negatives: Graph | None = None,
+    progress: Progress = silent,
 ) -> Calibration:
-    """Fit on the validation facts of a run, and keep it with the run."""
-    from trifact.answer.pool import pool_of  # who only reads a calibration needs no readers
+    """Fit on the validation facts of a run, and keep it with the run.
 
+    `negatives` are false facts; without them, false are answers of the model's own.
+    """
     config, graph = config or CalibrateConfig(), run.graph()
-    factors, model = run.factors_hash(), run.model()
+    factors = run.factors_hash()
     run.refuse_change(factors)
-    pool = pool_of(graph, model, config, progress=progress)
+    pool = _pool(run, config, negatives, "valid", progress)
     progress("fitting", 0, 0)
     fitted = {**pool.about, "factors_sha256": factors, "note": ""}
     record = {
@@ -107,15 +112,24 @@ def judge(
     calibration: Calibration,
     config: CalibrateConfig,
     *,
-    split: str = "test",
+    negatives: Graph | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """How far the probabilities can be trusted on another split; made as for fitting."""
-    from trifact.answer.pool import pool_of
-
-    sample = pool_of(run.graph(), run.model(), config, split=split, progress=progress).sample
+    """How far the probabilities can be trusted on the test facts; made as for fitting."""
+    sample = _pool(run, config, negatives, "test", progress).sample
     said = calibration.probabilities(sample.scores, sample.predicates)
     return measured(said, sample.true, sample.weights)
+
+
+def _pool(
+    run: Run, config: CalibrateConfig, negatives: Graph | None, split: str, progress: Progress
+) -> Pool:
+    from trifact.answer.pool import pool_of, pool_with  # who only reads one needs no readers
+
+    graph, model = run.graph(), run.model()
+    if negatives is not None:
+        return pool_with(graph, model, config, negatives, split=split)
+    return pool_of(graph, model, config, split=split, progress=progress)
 
 
 def read_calibration(run: Run) -> Calibration | None:

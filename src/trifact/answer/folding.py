@@ -15,6 +15,7 @@ import torch
 from trifact.answer.newcomers import Facts, Newcomers, read_newcomers
 from trifact.answer.rows import NEGATIVES, Rows, Solved
 from trifact.graph.graph import Graph
+from trifact.graph.options import LoadConfig
 from trifact.progress import Progress, silent
 from trifact.run.machine import denormals_flushed
 from trifact.run.run import Run
@@ -43,22 +44,28 @@ class Folded:
 
 
 def with_new_entities(
-    run: Run, facts: Facts, *, progress: Progress = silent
+    run: Run, facts: Facts, *, reading: LoadConfig | None = None, progress: Progress = silent
 ) -> tuple[Graph, Model, tuple[str, ...]]:
     """The run's graph and model with the new entities of some facts, and what to say about it."""
-    folded = fold(run, facts, progress=progress)
+    folded = fold(run, facts, reading=reading, progress=progress)
     return folded.graph, folded.model, folded.notes
 
 
 def fold(
-    run: Run, facts: Facts, *, negatives: int = NEGATIVES, progress: Progress = silent
+    run: Run,
+    facts: Facts,
+    *,
+    reading: LoadConfig | None = None,
+    negatives: int = NEGATIVES,
+    progress: Progress = silent,
 ) -> Folded:
     """Solve the rows of all new entities of a file or of tuples (subject, predicate, object).
 
-    Memory: a second copy of the entities' tables, and what `Rows` says.
+    `reading` says how the file is read. Memory: a second copy of the entities' tables, and what
+    `Rows` says.
     """
     graph, model = run.graph(), run.model()
-    newcomers = read_newcomers(graph, facts)
+    newcomers = read_newcomers(graph, facts, reading)
     rows, found = Rows(graph, model, run.config, negatives), list[Fold]()
     with denormals_flushed():
         for number, own in enumerate(newcomers.own):
@@ -89,7 +96,7 @@ def _notes(newcomers: Newcomers, found: list[Fold]) -> tuple[str, ...]:
     loops = int((newcomers.facts[:, 0] == newcomers.facts[:, 2]).sum())
     between = len(newcomers.facts) - used - loops
     unsure = [entity.name for entity in found if not entity.solved.converged]
-    notes = [f"{len(found):,} new {things}, solved from {_facts(used)}"]
+    notes = [*newcomers.notes, f"{len(found):,} new {things}, solved from {_facts(used)}"]
     if between:
         notes.append(f"{_facts(between)} between new entities: known now, not used to solve them")
     if loops:

@@ -12,15 +12,15 @@ import numpy as np
 
 from trifact.answer.names import Names
 from trifact.errors import InputError
+from trifact.graph.delimited import records
 from trifact.graph.formats import choose
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
-from trifact.graph.sources import BadLines, Source, text_lines, without_end
+from trifact.graph.sources import BadLines, Source
 from trifact.graph.vocabulary import Vocabulary
 
-READ = LoadConfig(valid=0.0, test=0.0)
 Facts = str | os.PathLike[str] | Iterable[Any]
 
 
@@ -36,21 +36,25 @@ class Newcomers:
     """For each new entity its facts with old ones, in the old ids; the new one has the id N."""
     without: int
     """How many facts of the source have no new entity; they are left out."""
+    notes: tuple[str, ...]
+    """How the facts were read, for people."""
 
 
-def read_newcomers(graph: Graph, source: Facts) -> Newcomers:
+def read_newcomers(graph: Graph, source: Facts, reading: LoadConfig | None = None) -> Newcomers:
     """The new entities of a file or of tuples; an InputError where they cannot be solved."""
-    other = load(source, READ)
+    reading = (reading or LoadConfig()).replace(valid=0.0, test=0.0)
+    other = load(source, reading)
+    place = _Place(source, reading)
     names = [name for name in other.entities if graph.entities.find(name) is None]
     if not names:
-        raise _error("there is no new entity in it: the run knows all of them", source)
+        raise place.error("there is no new entity in it: the run knows all of them")
     wider = Vocabulary.of([*graph.entities, *names])
     entities = np.array([_id(wider, name) for name in other.entities], dtype=np.int64)
     places = np.array([_id(wider, name) for name in names], dtype=np.int64)
     old = np.delete(np.arange(len(wider)), places)
     theirs = np.concatenate(list(other.splits.values()))
     about = np.isin(entities[theirs[:, [0, 2]]], places).any(axis=1)
-    predicates = _predicates(graph, other, theirs[about], source)
+    predicates = _predicates(graph, other, theirs[about], place)
     subject, predicate, object_ = theirs[about].T
     facts = np.stack([entities[subject], predicates[predicate], entities[object_]], axis=1)
     labels = {int(entities[i]): label for i, label in other.entity_labels.items()}
@@ -59,8 +63,8 @@ def read_newcomers(graph: Graph, source: Facts) -> Newcomers:
     for name, some in zip(names, own, strict=True):
         if not len(some):
             why = "is new, and has no fact with an entity that the run knows; it needs one"
-            raise _error(f"{name!r} {why}", source, name)
-    return Newcomers(joined, places, old, facts, own, int((~about).sum()))
+            raise place.error(f"{name!r} {why}", name)
+    return Newcomers(joined, places, old, facts, own, int((~about).sum()), other.notes)
 
 
 def _own_facts(facts: Ints, places: Ints, old: Ints) -> list[Ints]:
@@ -102,7 +106,7 @@ def _joined(
     )
 
 
-def _predicates(graph: Graph, other: Graph, facts: Ints, source: Facts) -> Ints:
+def _predicates(graph: Graph, other: Graph, facts: Ints, place: _Place) -> Ints:
     """The ids of the predicates of some facts; one that the run does not know is refused."""
     names, found = Names(graph), np.full(len(other.predicates), -1)
     for predicate in np.unique(facts[:, 1]).tolist():
@@ -110,7 +114,7 @@ def _predicates(graph: Graph, other: Graph, facts: Ints, source: Facts) -> Ints:
         try:
             found[predicate] = names.predicate(name)
         except InputError as error:
-            raise _error(f"{error.problem} (new ones need training)", source, name) from None
+            raise place.error(f"{error.problem} (new ones need training)", name) from None
     return found
 
 
@@ -120,24 +124,29 @@ def _id(names: Vocabulary, name: str) -> int:
     return place
 
 
-def _error(problem: str, source: Facts, name: str = "") -> InputError:
-    """The error with its place: the file, and the first line that has a name."""
-    if not isinstance(source, str | os.PathLike):
-        return InputError(problem)
-    path = Path(source)
-    return InputError(problem, path=path, line=_line_of(path, name))
+@dataclass(frozen=True)
+class _Place:
+    """Where facts come from, for those that are refused."""
 
+    source: Facts
+    reading: LoadConfig
 
-def _line_of(path: Path, name: str) -> int | None:
-    """The first line of a TSV or CSV file one of whose cells is the name, where one can tell."""
-    if not name or not path.is_file():
-        return None
-    source = Source.at(path, cap=int(READ.max_expanded_gb * 1e9))
-    kind, _ = choose(source, "auto")
-    if kind not in ("tsv", "csv"):
-        return None
-    with source.open() as stream:
-        for number, line in text_lines(stream, BadLines(path, skip=True)):
-            if name in without_end(line).split("\t" if kind == "tsv" else READ.delimiter):
-                return number
-    return None
+    def error(self, problem: str, name: str = "") -> InputError:
+        """The error with its place: the file, and the first line that has a name."""
+        if not isinstance(self.source, str | os.PathLike):
+            return InputError(problem)
+        path = Path(self.source)
+        return InputError(problem, path=path, line=self._line_of(path, name))
+
+    def _line_of(self, path: Path, name: str) -> int | None:
+        """The first line of a TSV or CSV file one of whose cells is the name."""
+        if not name or not path.is_file():
+            return None
+        source = Source.at(path, cap=int(self.reading.max_expanded_gb * 1e9))
+        kind, _ = choose(source, self.reading)
+        if kind not in ("tsv", "csv"):
+            return None
+        config, bad = self.reading.replace(format=kind), BadLines(path, skip=True)
+        with source.open() as stream:
+            found = (n for n, cells in records(stream, config, bad) if name in cells)
+            return next(found, None)

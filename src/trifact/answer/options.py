@@ -29,9 +29,6 @@ class PredictConfig(Config):
 class CalibrateConfig(Config):
     """What probabilities are fitted on; all of it is kept with them. See docs/probabilities.md."""
 
-    negatives: str = option(
-        "", "file of false facts; without one, false are the model's own best answers unknown to us"
-    )
     k: int = option(10, "answers to each question, where no false facts are given", low=1)
     questions: int = option(5_000, "at most so many questions are asked, drawn by the seed", low=1)
     seed: int = option(0, "seed of the questions and of the parts for cross-validation", low=0)

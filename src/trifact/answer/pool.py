@@ -12,7 +12,6 @@ ones down there either, so they would make low scores look far too probable.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.progress import Progress, silent
-from trifact.run.matching import match_file
+from trifact.run.matching import match_some
 from trifact.run.ranktable import Bools, Floats
 from trifact.tensor.models import Model
 from trifact.tensor.scoring import fact_scores
@@ -53,23 +52,37 @@ def pool_of(
     split: str = "valid",
     progress: Progress = silent,
 ) -> Pool:
-    """The pool of a split; its scores are those of facts (see tensor/scoring.py)."""
+    """The pool of the model's own answers to a split."""
+    _refuse_empty(graph, split)
+    progress("asking", 0, 0)
+    labelled = _answered(graph, model, config, split)
+    if not len(labelled.facts):
+        raise NothingToFitError(
+            f"{graph.name}: every answer to its {split} facts is in another split too, "
+            "so there is nothing to fit probabilities on"
+        )
+    progress("scoring", 0, 0)
+    return _scored(graph, model, config, labelled)
+
+
+def pool_with(
+    graph: Graph, model: Model, config: CalibrateConfig, false: Graph, *, split: str = "valid"
+) -> Pool:
+    """The pool of a split and given false facts."""
+    _refuse_empty(graph, split)
+    return _scored(graph, model, config, _given(graph, false, split))
+
+
+def _refuse_empty(graph: Graph, split: str) -> None:
     if not len(graph.splits[split]):
         raise RunError(
             f"{graph.name}: its split {split} is empty, and probabilities need facts "
             "that the model was not trained on; hold some out"
         )
-    if config.negatives:
-        labelled = _given(graph, Path(config.negatives), split, progress)
-    else:
-        progress("asking", 0, 0)
-        labelled = _answered(graph, model, config, split)
-        if not len(labelled.facts):
-            raise NothingToFitError(
-                f"{graph.name}: every answer to its {split} facts is in another split too, "
-                "so there is nothing to fit probabilities on"
-            )
-    progress("scoring", 0, 0)
+
+
+def _scored(graph: Graph, model: Model, config: CalibrateConfig, labelled: _Labelled) -> Pool:
+    """With scores, which are those of facts (see tensor/scoring.py)."""
     scores = fact_scores(
         model,
         torch.from_numpy(labelled.facts),
@@ -80,7 +93,7 @@ def pool_of(
         raise RunError("a score of this model is not a finite number; its training has diverged")
     predicates, weights = labelled.facts[:, 1], labelled.weights
     sample = Sample(scores.double().numpy(), predicates, labelled.true, weights)
-    return Pool(labelled.facts, sample, {"split": split, **labelled.about})
+    return Pool(labelled.facts, sample, labelled.about)
 
 
 @dataclass(frozen=True)
@@ -91,15 +104,16 @@ class _Labelled:
     about: dict[str, Any]
 
 
-def _given(graph: Graph, path: Path, split: str, progress: Progress) -> _Labelled:
-    matched = match_file(graph, path, progress)
+def _given(graph: Graph, other: Graph, split: str) -> _Labelled:
+    matched = match_some(graph, other)
     known = graph.known().contains(matched.facts)
     if known.all():
-        raise RunError(f"{path}: all of its facts are facts of the graph, so none is false")
+        raise RunError(f"{other.name}: all of its facts are facts of the graph, so none is false")
     true, false = np.unique(graph.splits[split], axis=0), np.unique(matched.facts[~known], axis=0)
     facts = np.concatenate([true, false])
     about = {
-        "negatives": path.name,
+        "split": split,
+        "negatives": other.name,
         "left_out": {**matched.left_out, "known": int(known.sum())},
         "k": None,
         "questions": None,
@@ -117,6 +131,7 @@ def _answered(graph: Graph, model: Model, config: CalibrateConfig, split: str) -
     answers = _as_facts(asked[found.rows], found.answers, len(graph.predicates))
     facts, counts = np.unique(answers, axis=0, return_counts=True)
     about = {
+        "split": split,
         "negatives": None,
         "left_out": None,
         "k": config.k,

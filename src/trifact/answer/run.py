@@ -16,37 +16,50 @@ if TYPE_CHECKING:
     from trifact.answer.explanation import Explanation
     from trifact.answer.newcomers import Facts
     from trifact.answer.predictor import Predictor
+    from trifact.graph.graph import Graph
     from trifact.run.evaluation import Evaluation
 
 
 class Run(run.Run):
     """The run in a folder, with what the floor of answers makes of it."""
 
-    def predictor(self, facts: Facts | None = None) -> Predictor:
-        """Answers by name; `facts` (a file, or tuples of names) may be about new entities."""
+    def predictor(self, facts: Facts | None = None, **reading: Any) -> Predictor:  # noqa: ANN401
+        """Answers by name; `facts` (a file, or tuples of names) may be about new entities.
+
+        `reading` are fields of `LoadConfig`, where the file needs some.
+        """
         from trifact.answer.calibration import read_calibration
         from trifact.answer.predictor import Predictor
 
         if facts is None:
             return Predictor.of(self)
         from trifact.answer.folding import with_new_entities
+        from trifact.graph.options import LoadConfig
 
-        graph, model, _ = with_new_entities(self, facts)
+        graph, model, _ = with_new_entities(self, facts, reading=LoadConfig.from_values(reading))
         return Predictor(graph, model, calibration=read_calibration(self))
 
-    def evaluate(self, **settings: Any) -> Evaluation:  # noqa: ANN401
-        """Rank the test facts, or others; `settings` are the fields of `EvaluateConfig`."""
+    def evaluate(self, graph: Graph | str = "", **settings: Any) -> Evaluation:  # noqa: ANN401
+        """Rank the test facts, or those of another graph, by name or as `trifact.load` gave it.
+
+        `settings` are the fields of `EvaluateConfig`.
+        """
         from trifact.run.evaluation import evaluate
         from trifact.run.protocol import EvaluateConfig
 
-        return evaluate(self, EvaluateConfig.from_values(settings))
+        other = None if isinstance(graph, str) else graph
+        named = {"graph": graph if other is None else other.name, **settings}
+        return evaluate(self, EvaluateConfig.from_values(named), other=other)
 
-    def calibrate(self, **settings: Any) -> Calibration:  # noqa: ANN401
-        """Fit probabilities and keep them; `settings` are the fields of `CalibrateConfig`."""
+    def calibrate(self, negatives: Graph | None = None, **settings: Any) -> Calibration:  # noqa: ANN401
+        """Fit probabilities and keep them; `settings` are the fields of `CalibrateConfig`.
+
+        `negatives` are false facts, as `trifact.load` gives them.
+        """
         from trifact.answer.calibration import calibrate
         from trifact.answer.options import CalibrateConfig
 
-        return calibrate(self, CalibrateConfig.from_values(settings))
+        return calibrate(self, CalibrateConfig.from_values(settings), negatives=negatives)
 
     def discover(self, out: str | os.PathLike[str] | None = None, **settings: Any) -> Discovery:  # noqa: ANN401
         """The most probable missing facts; `settings` are the fields of `DiscoverConfig`."""

@@ -9,27 +9,55 @@ import numpy as np
 from trifact.answer.answers import Answers, Cell
 from trifact.answer.options import PredictConfig
 from trifact.answer.predictor import Predictor
-from trifact.graph.loading import load
+from trifact.graph.facttable import Row
+from trifact.graph.graph import Graph
+from trifact.graph.known import Ints
+from trifact.graph.layouts import layout_of
 from trifact.graph.options import LoadConfig
-from trifact.run.matching import match
+from trifact.graph.readers import read_in_order
+from trifact.graph.vocabulary import Vocabulary
+from trifact.progress import Progress, silent
 
 
-def score_file(predictor: Predictor, path: Path, config: PredictConfig) -> tuple[Answers, int]:
-    """The facts of a file by name, in the order of their names, and how many have no score.
+def score_file(
+    predictor: Predictor,
+    path: Path,
+    config: PredictConfig,
+    *,
+    reading: LoadConfig | None = None,
+    progress: Progress = silent,
+) -> tuple[Answers, list[str]]:
+    """The facts of a file by name, one for each line, in their order; and what to say about it.
 
-    A fact has none if the run does not know one of its names.
+    A fact has no score if the run does not know one of its names.
     """
-    other = load(path, LoadConfig(valid=0.0, test=0.0))
-    matched = match(predictor.graph, other, other.train)
-    scored = predictor.score_ids(matched.facts, config)
-    subjects, predicates, objects = other.train.T.tolist()
-    columns: dict[str, list[Cell]] = {
-        "subject": [other.entities[i] for i in subjects],
-        "predicate": [other.predicates[j] for j in predicates],
-        "object": [other.entities[i] for i in objects],
-    }
+    rows, notes = read_in_order(layout_of(path), reading or LoadConfig(), progress)
+    ids = _ids(predictor.graph, rows)
+    known = (ids >= 0).all(axis=1)
+    scored = predictor.score_ids(ids[known], config)
+    found = dict[str, list[Cell]]()
+    for place, name in enumerate(("subject", "predicate", "object")):
+        found[name] = [row[place] for row in rows]
     for name in ("score", "probability", "known"):
-        column = np.full(len(other.train), None, dtype=object)
-        column[matched.known] = scored.columns[name]
-        columns[name] = column.tolist()
-    return Answers(columns), len(other.train) - len(matched.facts)
+        column = np.full(len(rows), None, dtype=object)
+        column[known] = scored.columns[name]
+        found[name] = column.tolist()
+    unknown = int((~known).sum())
+    facts = "1 fact" if unknown == 1 else f"{unknown:,} facts"
+    left_out = f"{path.name}: {facts} not scored: the run does not know their names"
+    return Answers(found), [*notes, *([left_out] if unknown else [])]
+
+
+def _ids(graph: Graph, rows: list[Row]) -> Ints:
+    """Facts by name in the ids of a graph, (n, 3); -1 for a name that it does not know."""
+    columns = [
+        _found(graph.predicates if place == 1 else graph.entities, [row[place] for row in rows])
+        for place in range(3)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _found(names: Vocabulary, asked: list[str]) -> Ints:
+    ids = {name: names.find(name) for name in set(asked)}
+    found = (-1 if (place := ids[name]) is None else place for name in asked)
+    return np.fromiter(found, dtype=np.int64, count=len(asked))

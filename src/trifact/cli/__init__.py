@@ -104,5 +104,7 @@ def _wait_briefly() -> None:
 
 
 def _stop(sentence: str, code: int) -> None:
-    typer.echo(f"trifact: {sentence}", err=True)
+    from trifact.graph.sources import one_line
+
+    typer.echo(f"trifact: {one_line(sentence)}", err=True)
     sys.exit(code)

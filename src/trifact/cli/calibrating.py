@@ -10,7 +10,8 @@ import typer
 
 from trifact.answer.calibration import calibrate, judge
 from trifact.answer.options import CalibrateConfig
-from trifact.cli.screen import count, heading, say, screen, short, table, watching
+from trifact.cli.facts import as_said, facts_of
+from trifact.cli.screen import count, heading, say, screen, table, watching
 from trifact.run.reliability import FILE, summary
 from trifact.run.run import Run
 
@@ -20,15 +21,21 @@ WIDTH = 30  # characters of the longest bar
 
 
 def run_calibration(
-    path: Path, config: CalibrateConfig, *, test_negatives: Path | None, as_json: bool
+    path: Path,
+    config: CalibrateConfig,
+    *,
+    negatives: tuple[Path | None, Path | None],
+    reading: dict[str, Any],
+    as_json: bool,
 ) -> None:
-    """Calibrate, and show it."""
+    """Calibrate, and show it; `negatives` are false facts to fit on, and to judge on test with."""
     run, judged = Run(path), None
+    said = as_said(reading, of=any(negatives), flag="--negatives")
     with watching() as progress:
-        found = calibrate(run, config, progress=progress)
-        if test_negatives is not None:
-            given = config.replace(negatives=str(test_negatives))
-            judged = judge(run, found, given, progress=progress)
+        false, of_test = (facts_of(f, said, progress) if f else None for f in negatives)
+        found = calibrate(run, config, negatives=false, progress=progress)
+        if of_test is not None:
+            judged = judge(run, found, config, negatives=of_test, progress=progress)
     _say_what_was_left_out(found.record["fitted"])
     if as_json:
         shown = {**found.record, **({} if judged is None else {"test": judged})}
@@ -78,7 +85,7 @@ def _measures(record: dict[str, Any], judged: dict[str, Any] | None) -> object:
 def _said_and_true(bins: list[dict[str, Any]]) -> object:
     """Ten lines: what was said, how often, and how much of it is true, as a bar."""
     grid = table("probability", "facts", "said", "true", "", title="Cross-validated")
-    grid.columns[-1].justify = "left"
+    grid.justify[-1] = "left"
     for row in bins:
         shares = [f"{row[key]:.3f}" if row["weight"] else "-" for key in ("said", "true")]
         name = f"{row['low']:.1f} to {row['high']:.1f}"
@@ -103,5 +110,5 @@ def _predicates(rows: list[dict[str, Any]]) -> object:
         share = row["true"] / (row["true"] + row["false"])
         measures = (f"{value:.3f}" for value in (row["said"], share, row["brier"]))
         counts = f"{row['true']:,.0f}", f"{row['false']:,.0f}"
-        grid.add_row(short(row["label"], 32), *counts, *measures)
+        grid.add_row(row["label"], *counts, *measures)
     return grid

@@ -8,7 +8,8 @@ from typing import Any
 
 import typer
 
-from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.cli.facts import as_said, facts_of
+from trifact.cli.screen import count, say, screen, table, watching
 from trifact.run.classification import FILE, classify
 from trifact.run.record import FOLDER
 from trifact.run.run import Run
@@ -18,12 +19,18 @@ COLUMNS = ("accuracy", "precision", "recall", "f1", "auc")
 
 
 def run_classification(
-    path: Path, negatives: dict[str, Path], *, budget_mb: int, as_json: bool
+    path: Path,
+    negatives: dict[str, Path],
+    *,
+    reading: dict[str, Any],
+    budget_mb: int,
+    as_json: bool,
 ) -> None:
     """Classify, and show it."""
-    run = Run(path)
+    run, said = Run(path), as_said(reading, of=negatives)
     with watching() as progress:
-        found = classify(run, negatives=negatives, budget_mb=budget_mb, progress=progress)
+        false = {split: facts_of(path, said, progress) for split, path in negatives.items()}
+        found = classify(run, negatives=false, budget_mb=budget_mb, progress=progress)
     for split, left in found["left_out"].items():
         if left["facts"]:
             name, facts = negatives[split].name, count(left["facts"], "fact")
@@ -46,7 +53,7 @@ def show(found: dict[str, Any]) -> None:
     grid = table("predicate", "true", "false", "Accuracy", "F1", title=title)
     for row in rows[:SHOWN]:
         accuracy, f1 = f"{row['accuracy']:.3f}", f"{row['f1']:.3f}"
-        grid.add_row(short(row["label"], 36), f"{row['true']:,}", f"{row['false']:,}", accuracy, f1)
+        grid.add_row(row["label"], f"{row['true']:,}", f"{row['false']:,}", accuracy, f1)
     screen().print(grid)
 
 

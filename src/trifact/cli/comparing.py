@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from trifact.cli.screen import heading, say, screen, short, table, watching
+from trifact.cli.screen import heading, say, screen, table, watching
 from trifact.errors import ConfigError, RunError
 from trifact.progress import Progress
 from trifact.run.comparison import Contestant, compare
@@ -126,7 +126,7 @@ def _predicates(rows: list[dict[str, Any]]) -> object:
         if place == SHOWN and not few:
             grid.add_row("...")
         grid.add_row(
-            short(row["label"], 36),
+            row["label"],
             f"{row['queries']:,}",
             f"{row['first']:.3f}",
             f"{row['difference']:+.3f}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trifact.cli.screen import bars, count, heading, screen, share, short, table
+from trifact.cli.screen import bars, count, heading, screen, share, table
 from trifact.durable import replacing
 from trifact.errors import OutputError
 from trifact.graph.description import Description, PredicateRow
@@ -64,7 +64,7 @@ def _predicates(graph: Graph, rows: list[PredicateRow], total: int) -> object:
     grid = table("predicate", "facts", "subjects", "objects", "out", "in", "kind", title=title)
     for row in rows:
         grid.add_row(
-            short(graph.predicate_label(row.predicate)),
+            graph.predicate_label(row.predicate),
             *(f"{count:,}" for count in (row.facts, row.subjects, row.objects)),
             *(f"{degree:.1f}" for degree in (row.out_degree, row.in_degree)),
             row.category,
@@ -107,7 +107,7 @@ def _print_leakage(graph: Graph, found: Description) -> None:
     if leakage.pairs:
         grid = table("predicate", "", "predicate", "shared", "overlap", text=3)
         for pair in leakage.pairs[:SHOWN]:
-            first, second = (short(graph.predicate_label(p), 23) for p in (pair.first, pair.second))
+            first, second = (graph.predicate_label(p) for p in (pair.first, pair.second))
             sign = "inverse of" if pair.kind == "inverse" else "same as"
             grid.add_row(first, sign, second, f"{pair.shared:,}", f"{pair.overlap:.2f}")
         out.print("", grid)

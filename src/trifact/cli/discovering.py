@@ -7,11 +7,11 @@ from typing import Any
 
 from trifact.answer.discovery import Discovery, discover
 from trifact.answer.options import DiscoverConfig
-from trifact.cli.screen import count, heading, say, screen, share, short, table, watching
+from trifact.cli.screen import count, heading, say, screen, share, table, watching
 from trifact.run.run import Run
 
 SHOWN = 20
-WIDTHS = {"subject": 22, "predicate": 16, "object": 22}  # with a number they make 80 columns
+NAMES = ("subject", "predicate", "object")
 
 
 def run_discovery(path: Path, config: DiscoverConfig, *, out: Path | None, overwrite: bool) -> None:
@@ -38,9 +38,9 @@ def run_discovery(path: Path, config: DiscoverConfig, *, out: Path | None, overw
 def listed(found: Discovery) -> object:
     """The first facts, with labels where there are some."""
     number = found.about["order"]
-    grid = table(*WIDTHS, number, text=3)
+    grid = table(*NAMES, number, text=3)
     for row in (found[place] for place in range(min(SHOWN, len(found)))):
-        cells = [short(str(row[f"{c}_label"] or row[c]), width) for c, width in WIDTHS.items()]
+        cells = (str(row[f"{name}_label"] or row[name]) for name in NAMES)
         grid.add_row(*cells, f"{row[number]:.3f}")
     return grid
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trifact.cli.options import takes
+from trifact.cli.options import FACTS, takes
 from trifact.run.protocol import EvaluateConfig
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
@@ -15,12 +15,19 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON inste
 MemoryOption = Annotated[int, typer.Option(help="Memory for scores, in MB.", min=1)]
 
 
-@takes(settings=EvaluateConfig)
-def evaluate(run: RunArgument, *, as_json: JsonOption = False, settings: dict[str, Any]) -> None:
+@takes(settings=EvaluateConfig, reading=FACTS)
+def evaluate(
+    run: RunArgument,
+    *,
+    as_json: JsonOption = False,
+    settings: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
     """Rank the facts that were held out, on both sides, and show what the ranks come to."""
     from trifact.cli.evaluating import run_evaluation
 
-    run_evaluation(run, EvaluateConfig.from_values(settings), as_json=as_json)
+    config = EvaluateConfig.from_values(settings)
+    run_evaluation(run, config, reading=reading, as_json=as_json)
 
 
 def compare(
@@ -41,6 +48,7 @@ def compare(
     run_comparison(runs, label=label, bootstrap=bootstrap, seed=seed, as_json=as_json)
 
 
+@takes(reading=FACTS)
 def classify(
     run: RunArgument,
     valid_negatives: Annotated[
@@ -50,9 +58,10 @@ def classify(
     *,
     budget_mb: MemoryOption = 256,
     as_json: JsonOption = False,
+    reading: dict[str, Any],
 ) -> None:
     """Tell true facts from false ones by a threshold for each predicate: accuracy and F1."""
     from trifact.cli.classifying import run_classification
 
     negatives = {"valid": valid_negatives, "test": test_negatives}
-    run_classification(run, negatives, budget_mb=budget_mb, as_json=as_json)
+    run_classification(run, negatives, reading=reading, budget_mb=budget_mb, as_json=as_json)

@@ -8,7 +8,8 @@ from typing import Any
 
 import typer
 
-from trifact.cli.screen import count, heading, say, screen, short, table, watching
+from trifact.cli.facts import as_said, facts_of
+from trifact.cli.screen import count, heading, say, screen, table, watching
 from trifact.run.evaluation import Evaluation, evaluate
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.run import Run
@@ -22,11 +23,14 @@ CANDIDATES = {
 }
 
 
-def run_evaluation(path: Path, config: EvaluateConfig, *, as_json: bool) -> None:
+def run_evaluation(
+    path: Path, config: EvaluateConfig, *, reading: dict[str, Any], as_json: bool
+) -> None:
     """Evaluate, and show it."""
-    run = Run(path)
+    run, said = Run(path), as_said(reading, of=config.graph, flag="--graph")
     with watching() as progress:
-        found = evaluate(run, config, progress=progress)
+        other = facts_of(config.graph, said, progress) if config.graph else None
+        found = evaluate(run, config, other=other, progress=progress)
     if as_json:
         typer.echo(json.dumps(found.metrics, indent=2, ensure_ascii=False))
     else:
@@ -112,7 +116,7 @@ def _predicates(rows: list[dict[str, Any]]) -> object:
             grid.add_row("...")
         sides = (row[side]["mrr"] for side in ("both", "object", "subject"))
         grid.add_row(
-            short(row["label"], 32),
+            row["label"],
             row["category"] or "-",
             f"{row['object']['queries']:,}",
             *(f"{mrr:.3f}" for mrr in sides),

@@ -14,7 +14,7 @@ from trifact.answer.options import ExplainConfig
 from trifact.cli.screen import count, screen, short, table, watching
 from trifact.run.run import Run
 
-WIDTHS = {"subject": 20, "predicate": 24, "object": 20}
+NAMES = ("subject", "predicate", "object")
 
 
 def run_explanation(path: Path, fact: Fact, *, settings: dict[str, Any], form: str) -> None:
@@ -30,7 +30,7 @@ def run_explanation(path: Path, fact: Fact, *, settings: dict[str, Any], form: s
 
 def show(found: Explanation) -> None:
     """The fact, what it rests on, and what is like it."""
-    out, shown = screen(), dict(zip(WIDTHS, found.labels, strict=True))
+    out, shown = screen(), dict(zip(NAMES, found.labels, strict=True))
     out.print(" · ".join(short(text, 24) for text in found.labels))
     asker, answer = ("subject", "object") if found.side == "subject" else ("object", "subject")
     out.print(
@@ -48,10 +48,9 @@ def show(found: Explanation) -> None:
 
 
 def _grid(facts: Answers, measure: str, *, title: str) -> object:
-    grid = table(*WIDTHS, measure, title=title, text=3)
+    grid = table(*NAMES, measure, title=title, text=3)
     for row in facts:
-        cells = (short(_shown(row, name), width) for name, width in WIDTHS.items())
-        grid.add_row(*cells, f"{row[measure]:.3f}")
+        grid.add_row(*(_shown(row, name) for name in NAMES), f"{row[measure]:.3f}")
     return grid
 
 

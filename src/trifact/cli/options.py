@@ -8,33 +8,48 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from trifact.config import Config, doc
 from trifact.errors import ConfigError
+from trifact.graph.options import READING, LoadConfig
 
 Command = Callable[..., None]
 
 
-def takes(**configs: type[Config]) -> Callable[[Command], Command]:
+@dataclass(frozen=True)
+class Some:
+    """Some fields of a config, by name."""
+
+    config: type[Config]
+    names: tuple[str, ...]
+
+
+FACTS = Some(LoadConfig, READING)
+"""What every command takes that reads a file of facts beside a run; see cli/facts.py."""
+
+
+def takes(**configs: type[Config] | Some) -> Callable[[Command], Command]:
     """Give a command an option for every field of some configs.
 
     The command is called with `name={field: value}` for each, of the fields that the user gave
     and only of those, so that a file of settings can say the others.
     """
-    fields = [(c, f) for c in configs.values() for f in dataclasses.fields(c)]
+    parts = {name: _part(config) for name, config in configs.items()}
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def wrapper(**arguments: Any) -> None:  # noqa: ANN401
-            given = {name: _given(config, arguments) for name, config in configs.items()}
+            given = {name: _given(part, arguments) for name, part in parts.items()}
             command(**arguments, **given)
 
         own = inspect.signature(command, eval_str=True)
         kept = [p for p in own.parameters.values() if p.name not in configs]
-        parameters = [*kept, *(_parameter(config, field) for config, field in fields)]
+        fields = [_parameter(part.config, name) for part in parts.values() for name in part.names]
+        parameters = [*kept, *fields]
         wrapper.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
         return wrapper
@@ -42,10 +57,17 @@ def takes(**configs: type[Config]) -> Callable[[Command], Command]:
     return decorate
 
 
-def _given(config: type[Config], arguments: dict[str, Any]) -> dict[str, Any]:
+def _part(config: type[Config] | Some) -> Some:
+    """A whole config is all of its fields."""
+    if isinstance(config, Some):
+        return config
+    return Some(config, tuple(field.name for field in dataclasses.fields(config)))
+
+
+def _given(part: Some, arguments: dict[str, Any]) -> dict[str, Any]:
     """Take a config's options out of the arguments: those that were given, tuples taken apart."""
-    values = {field.name: arguments.pop(field.name) for field in dataclasses.fields(config)}
-    hints = typing.get_type_hints(config)
+    values = {name: arguments.pop(name) for name in part.names}
+    hints = typing.get_type_hints(part.config)
     return {
         name: _items(name, value, hints[name]) if _is_tuple(hints[name]) else value
         for name, value in values.items()
@@ -66,16 +88,16 @@ def _items(name: str, text: str, hint: object) -> tuple[Any, ...]:
         raise ConfigError(f"{name} must be {kind.__name__} between commas, not {text!r}") from None
 
 
-def _parameter(config: type[Config], field: dataclasses.Field[Any]) -> inspect.Parameter:
-    hint = typing.get_type_hints(config)[field.name]
+def _parameter(config: type[Config], name: str) -> inspect.Parameter:
+    hint, default = typing.get_type_hints(config)[name], getattr(config, name)
     kind = str if _is_tuple(hint) else hint
-    shown = "" if field.default in ("", (), None) else f"; default {_shown(field.default)}"
-    flag = field.name.replace("_", "-")
+    shown = "" if default in ("", (), None) else f"; default {_shown(default)}"
+    flag = name.replace("_", "-")
     names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
     names += [f"-{flag}"] if len(flag) == 1 else []
-    option = typer.Option(*names, help=doc(config, field.name) + shown, show_default=False)
+    option = typer.Option(*names, help=doc(config, name) + shown, show_default=False)
     return inspect.Parameter(
-        field.name,
+        name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
         annotation=Annotated[kind | None, option],

@@ -9,14 +9,14 @@ import typer
 
 from trifact.answer.options import PredictConfig
 from trifact.cli.evaluate import MemoryOption, RunArgument
-from trifact.cli.options import takes
+from trifact.cli.options import FACTS, takes
 
 FormatOption = Annotated[
     Literal["table", "tsv", "json"], typer.Option("--format", help="How to print the answers.")
 ]
 
 
-@takes(settings=PredictConfig)
+@takes(settings=PredictConfig, reading=FACTS)
 def predict(
     run: RunArgument,
     name: Annotated[
@@ -40,15 +40,17 @@ def predict(
     ] = None,
     form: FormatOption = "table",
     settings: dict[str, Any],
+    reading: dict[str, Any],
 ) -> None:
     """Ask a run: the objects of a subject and a predicate, best first."""
     from trifact.cli.predicting import Question, run_prediction
 
     wanted = "predicate" if predicate else "subject" if is_object else "object"
     question = Question(name, other, wanted, candidates, settings)
-    run_prediction(run, question, with_facts=with_facts, form=form)
+    run_prediction(run, question, with_facts=with_facts, reading=reading, form=form)
 
 
+@takes(reading=FACTS)
 def score(
     run: RunArgument,
     facts: Annotated[Path, typer.Argument(metavar="FACTS", help="File of facts, any format.")],
@@ -59,8 +61,10 @@ def score(
     overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
     budget_mb: MemoryOption = 64,
     form: FormatOption = "table",
+    reading: dict[str, Any],
 ) -> None:
-    """Score the facts of a file: how probable each is, and whether it is known."""
-    from trifact.cli.predicting import run_scoring
+    """Score the facts of a file, one for each line: how probable it is, and whether it is known."""
+    from trifact.cli.predicting import Output, run_scoring
 
-    run_scoring(run, facts, out=out, overwrite=overwrite, budget_mb=budget_mb, form=form)
+    output = Output(out, form, overwrite=overwrite)
+    run_scoring(run, facts, output, budget_mb=budget_mb, reading=reading)

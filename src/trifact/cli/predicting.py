@@ -16,9 +16,11 @@ from trifact.answer.folding import with_new_entities
 from trifact.answer.options import PredictConfig
 from trifact.answer.predictor import Predictor
 from trifact.answer.scorefile import score_file
-from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.cli.facts import as_said
+from trifact.cli.screen import count, say, screen, table, watching
 from trifact.errors import ConfigError, InputError
-from trifact.graph.sources import BadLines, Source, text_lines, without_end
+from trifact.graph.options import LoadConfig
+from trifact.graph.sources import BadLines, Source, one_line, text_lines, without_end
 from trifact.run.run import Run
 
 LARGEST = 10**9  # bytes of a file of candidates
@@ -36,9 +38,25 @@ class Question:
     settings: dict[str, Any]
 
 
-def run_prediction(path: Path, question: Question, *, with_facts: Path | None, form: str) -> None:
+@dataclass(frozen=True)
+class Output:
+    """Where answers go: to a file, or to the screen in some form."""
+
+    file: Path | None
+    form: str
+    overwrite: bool
+
+
+def run_prediction(
+    path: Path,
+    question: Question,
+    *,
+    with_facts: Path | None,
+    reading: dict[str, Any],
+    form: str,
+) -> None:
     """Answer, and show it."""
-    predictor = _predictor(Run(path), with_facts)
+    predictor = _predictor(Run(path), with_facts, as_said(reading, of=with_facts, flag="--with"))
     found = _answered(predictor, question)
     if not _show(found, form):
         if predictor.calibration is None:
@@ -46,11 +64,12 @@ def run_prediction(path: Path, question: Question, *, with_facts: Path | None, f
         _show_answers(found, question, predictor)
 
 
-def _predictor(run: Run, with_facts: Path | None) -> Predictor:
+def _predictor(run: Run, with_facts: Path | None, reading: LoadConfig) -> Predictor:
     if with_facts is None:
         return Predictor.of(run)
     with watching() as progress:
-        graph, model, notes = with_new_entities(run, with_facts, progress=progress)
+        new = with_new_entities(run, with_facts, reading=reading, progress=progress)
+    graph, model, notes = new
     say(*notes)
     return Predictor(graph, model, calibration=read_calibration(run))
 
@@ -79,21 +98,20 @@ def _names_in(path: Path) -> list[str]:
 
 
 def run_scoring(
-    path: Path, facts: Path, *, out: Path | None, overwrite: bool, budget_mb: int, form: str
+    path: Path, facts: Path, output: Output, *, budget_mb: int, reading: dict[str, Any]
 ) -> None:
     """Score the facts of a file, and show or write them."""
-    if out is not None:
-        check_free(out, overwrite=overwrite)
+    said, config = as_said(reading, of=facts), PredictConfig(budget_mb=budget_mb)
+    if output.file is not None:
+        check_free(output.file, overwrite=output.overwrite)
     predictor = Predictor.of(Run(path))
-    found, left_out = score_file(predictor, facts, PredictConfig(budget_mb=budget_mb))
-    if left_out:
-        say(
-            f"{facts.name}: {count(left_out, 'fact')} not scored: the run does not know their names"
-        )
-    if out is not None:
-        write_answers(found, out, overwrite=overwrite)
-        say(f"{out}: {count(len(found), 'fact')} written")
-    elif not _show(found, form):
+    with watching() as progress:
+        found, notes = score_file(predictor, facts, config, reading=said, progress=progress)
+    say(*notes)
+    if output.file is not None:
+        write_answers(found, output.file, overwrite=output.overwrite)
+        say(f"{output.file}: {count(len(found), 'fact')} written")
+    elif not _show(found, output.form):
         _show_facts(found)
 
 
@@ -109,7 +127,7 @@ def _show_answers(found: Answers, question: Question, predictor: Predictor) -> N
     columns: dict[str, Sequence[Cell]] = {question.wanted: found.columns[question.wanted]}
     columns |= {name: found.columns[name] for name in ("label", "probability", "score", "known")}
     first, middle, last = _asked(question, predictor)
-    screen().print(f"{first} · {middle} · {last}\n")
+    screen().print(one_line(f"{first} · {middle} · {last}") + "\n")
     if not len(found):
         known = question.settings.get("known")
         say("there is no candidate" + ("" if known else " that is not known; --known shows all"))
@@ -143,5 +161,5 @@ def _grid(columns: Mapping[str, Sequence[Cell]], *, text: int = 0) -> object:
     first = text or sum(isinstance(c[0], str) for c in kept.values())
     grid = table(*kept, text=first)
     for row in zip(*kept.values(), strict=True):
-        grid.add_row(*(short(written(cell), 24 if text else 36) for cell in row))
+        grid.add_row(*(cell if isinstance(cell, str) else written(cell) for cell in row))
     return grid

@@ -11,7 +11,7 @@ from trifact.answer.answers import Answers, Cell, written
 from trifact.answer.inversion import inverses
 from trifact.answer.options import SimilarConfig
 from trifact.answer.run import Run
-from trifact.cli.screen import say, screen, short, table
+from trifact.cli.screen import say, screen, table
 from trifact.errors import ConfigError
 
 SHOWN = 20
@@ -59,7 +59,7 @@ def _grid(found: Answers) -> object:
     shown = [name for name in texts if any(found.columns[name])]
     grid = table(*shown, measure, text=len(shown))
     for row in found:
-        grid.add_row(*(short(_text(row[name]), 36) for name in shown), written(row[measure]))
+        grid.add_row(*(_text(row[name]) for name in shown), written(row[measure]))
     return grid
 
 
@@ -68,7 +68,7 @@ def _relations(found: Answers) -> object:
     for _, row in zip(range(SHOWN), found, strict=False):
         names = row["label"] or row["predicate"], row["inverse_label"] or row["inverse"]
         grid.add_row(
-            *(short(_text(name), 24) for name in names),
+            *map(_text, names),
             *(written(row[column]) for column in ("similarity", "symmetry")),
             f"{row['facts']:,}",
         )

@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, Literal
 
-from rich.console import Console
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from trifact import progress
+from trifact.graph.sources import one_line
+
+WIDTH = 80  # that all tables fit
+LEAST = 8  # of it, for a name
+
+
+class Screen(Console):
+    """Text is text: brackets are no style, colons no emoji, and no name steers the terminal."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - those of rich
+        """Text as rich has it."""
+        return super().render_str(_harmless(text), **options)
 
 
 def screen() -> Console:
-    """Where results go, to the letter: brackets and colons in names are no style and no emoji."""
-    return Console(highlight=False, soft_wrap=False, markup=False, emoji=False)
+    """Where results go."""
+    console = Screen()
+    console.width = max(console.width, WIDTH)  # a line that wraps, rather than a number that is cut
+    return console
 
 
 def heading(title: str, rest: str = "") -> Text:
     """A title, and what follows it on its line."""
-    return Text.assemble((title, "bold"), rest)
+    return Text.assemble((_harmless(title), "bold"), _harmless(rest))
+
+
+def _harmless(text: str) -> str:
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 def say(*notes: str) -> None:
     """Tell what was done, apart from the results."""
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    console = Screen(stderr=True)
     for note in notes:
         console.print(note, style="dim", soft_wrap=True)
 
@@ -43,24 +66,62 @@ def watching() -> Iterator[progress.Progress]:
         task = bar.add_task("")
 
         def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total or None)
+            bar.update(task, description=one_line(what), completed=done, total=total or None)
 
         yield show
 
 
-def table(*columns: str, title: str = "", text: int = 1) -> Table:
-    """A table in the house's style; the first `text` columns are text, the others numbers."""
-    grid = Table(title=title or None, title_justify="left", title_style="bold", box=None)
-    for number, column in enumerate(columns):
-        grid.add_column(column, justify="left" if number < text else "right", no_wrap=True)
-    return grid
+class Grid:
+    """A table that fits the screen: where it is narrow names give way, and never numbers."""
+
+    def __init__(self, columns: Sequence[str], *, title: str, text: int) -> None:
+        self.columns, self.title, self.text = columns, title, text
+        self.rows = list[tuple[list[str], str | None]]()
+        self.justify: list[Literal["left", "right"]] = [
+            "left" if number < text else "right" for number in range(len(columns))
+        ]
+
+    def add_row(self, *cells: str, style: str | None = None) -> None:
+        """One more row; cells that are not given are empty."""
+        self.rows.append(([one_line(cell) for cell in cells], style))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        title = _harmless(self.title) or None
+        grid = Table(title=title, title_justify="left", title_style="bold", box=None)
+        for column, justify in zip(self.columns, self.justify, strict=True):
+            grid.add_column(column, justify=justify, no_wrap=True)
+        room = self._room(options.max_width)
+        for cells, style in self.rows:
+            names = (short(cell, room) for cell in cells[: self.text])
+            grid.add_row(*names, *cells[self.text :], style=style)
+        yield grid
+
+    def _room(self, width: int) -> int:
+        """How wide a name may be, so that all fit beside the numbers; two blanks each."""
+        widths = [cell_len(column) for column in self.columns]
+        for cells, _ in self.rows:
+            for place, cell in enumerate(cells):
+                widths[place] = max(widths[place], cell_len(cell))
+        names, room = widths[: self.text], width - 2 * len(widths) - sum(widths[self.text :])
+        widest = max(names, default=LEAST)
+        while widest > LEAST and sum(min(name, widest) for name in names) > room:
+            widest -= 1
+        return widest
+
+
+def table(*columns: str, title: str = "", text: int = 1) -> Grid:
+    """A table in the house's style; the first `text` columns are names, the others numbers."""
+    return Grid(columns, title=title, text=text)
 
 
 def short(name: str, width: int = 30) -> str:
     """A name that fits: its beginning and its end, which say most."""
-    name = " ".join(name.split())
+    name = one_line(name)
+    if cell_len(name) <= width:
+        return name
     kept = width - 1
-    return name if len(name) <= width else f"{name[: kept // 3]}…{name[-(kept - kept // 3) :]}"
+    first, last = set_cell_size(name, kept // 3), set_cell_size(name[::-1], kept - kept // 3)
+    return f"{first}…{last[::-1]}"
 
 
 def count(number: int, thing: str, things: str = "") -> str:

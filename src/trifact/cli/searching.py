@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
-from trifact.cli.screen import count, say, screen, short, table, watching
+from trifact.cli.screen import Grid, count, say, screen, short, table, watching
 from trifact.errors import ConfigError
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
@@ -22,7 +20,7 @@ from trifact.trials.space import read_space
 from trifact.trials.trial import Trial, best_first, best_of, cells, described
 
 SHOWN = 20
-WIDTH = 80
+ALWAYS = ("trial", "state", "MRR", "epochs", "time")
 CELL = 14  # characters of a value
 
 
@@ -48,7 +46,10 @@ def run_search(asked: Request) -> None:
         say(_plan(search))
         search.run(on_trial=show, progress=progress)
     trials = search.trials()
-    screen().print(results(list(search.space.searched), trials))
+    grid, left_out = results(list(search.space.searched), trials, screen().width)
+    screen().print(grid)
+    if left_out:
+        say(f"no room for {', '.join(left_out)}; trials.csv has all settings")
     say(*_ending(search, trials))
 
 
@@ -94,27 +95,27 @@ def show(trial: Trial) -> None:
         say(f"           {trial.reason}")
 
 
-def results(names: Sequence[str], trials: Sequence[Trial]) -> Table:
-    """The best trials, with as many settings as the screen is wide."""
+def results(
+    names: Sequence[str], trials: Sequence[Trial], width: int
+) -> tuple[Grid, Sequence[str]]:
+    """The best trials, with as many settings as the screen is wide; and those left out."""
     started = [trial for trial in best_first(trials) if trial.state != "waiting"]
     rows = [[short(cell, CELL) for cell in cells(trial, names)] for trial in started[:SHOWN]]
-    header = ["trial", "state", "MRR", "epochs", "time", *(short(name, CELL) for name in names)]
-    fitting = _fitting([header, *rows])
+    header = [*ALWAYS, *(short(name, CELL) for name in names)]
+    fitting = _fitting([header, *rows], width)
     grid = table(*header[:fitting], text=2)
     for row in rows:
         grid.add_row(*row[:fitting])
-    return grid
+    return grid, names[fitting - len(ALWAYS) :]
 
 
-def _fitting(rows: Sequence[Sequence[str]]) -> int:
+def _fitting(rows: Sequence[Sequence[str]], room: int) -> int:
     """How many columns the screen has room for; each has a blank on both sides."""
-    room, columns = WIDTH, 0
-    for column in zip(*rows, strict=True):
+    for columns, column in enumerate(zip(*rows, strict=True)):
         room -= 2 + max(map(len, column))
         if room < 0:
-            break
-        columns += 1
-    return columns
+            return columns
+    return len(rows[0])
 
 
 def _ending(search: Search, trials: Sequence[Trial]) -> list[str]:

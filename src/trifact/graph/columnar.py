@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 
 from trifact.errors import InputError
-from trifact.graph.delimited import known_header
 from trifact.graph.facttable import FactTable, first_line, quoted
+from trifact.graph.headers import known_header, plain
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import LONGEST_LINE, BadLines, one_line
 
@@ -67,7 +67,7 @@ def _columns(types: dict[str, str], config: LoadConfig, path: Path) -> list[str]
     elif config.columns:
         found = [name for name in config.columns if name in types]
     elif known:
-        found = [next(name for name in there if name.strip().lower() == key) for key in known]
+        found = [next(name for name in there if plain(name) == key) for key in known]
     else:
         found = there
     if len(found) == 3:

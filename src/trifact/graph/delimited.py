@@ -8,21 +8,15 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from trifact.errors import InputError
 from trifact.graph.facttable import Row
+from trifact.graph.headers import known_header, plain
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import LONGEST_LINE, BadLines, Source, one_line, text_lines, without_end
 
-HEADERS = (
-    ("subject", "predicate", "object"),
-    ("s", "p", "o"),
-    ("head", "relation", "tail"),
-    ("h", "r", "t"),
-    ("source", "relation", "target"),
-)
 ROLES = ("subject", "predicate", "object")
 Check = Callable[[Row], str]
 
@@ -36,6 +30,8 @@ class Shape:
     width: int
     columns: tuple[int, int, int]
     header: bool
+    unsure: Row | None = None
+    """The fact of the first line, if nothing is said about a header, and it is none we know."""
 
     @property
     def kind(self) -> str:
@@ -51,12 +47,6 @@ class Shape:
         usual = (self.columns, self.width) == ((0, 1, 2), 3)
         header = ", line 1 is a header" if self.header else ""
         return header + ("" if usual else f", columns {columns}")
-
-
-def known_header(cells: list[str]) -> tuple[str, ...] | None:
-    """The names of subject, predicate and object, if the cells hold a set that we know."""
-    names = {cell.strip().lower() for cell in cells}
-    return next((header for header in HEADERS if set(header) <= names), None)
 
 
 def records(stream: BinaryIO, config: LoadConfig, bad: BadLines) -> Iterator[tuple[int, list[str]]]:
@@ -139,13 +129,17 @@ def shape_of(source: Source, config: LoadConfig) -> Shape:
     except ValueError as error:
         raise InputError(str(error), path=source.path, line=number) from None
     is_csv, chosen = config.format == "csv", bool(config.columns or (header and known))
-    return Shape(
+    shape = Shape(
         separator=config.delimiter if is_csv else "\t",
         quoted=is_csv,
         width=len(first) if chosen else 3,
         columns=columns or (0, 1, 2),
         header=header or (bool(config.columns) and not config.column_numbers),
     )
+    if config.header != "auto" or shape.header or len(first) != shape.width:
+        return shape
+    a, b, c = shape.columns
+    return replace(shape, unsure=(first[a], first[b], first[c]))
 
 
 def _columns(
@@ -160,7 +154,7 @@ def _columns(
     if config.columns:
         return _named(config.columns, [] if config.header == "no" else first)
     if known:
-        return _named(known, [cell.strip().lower() for cell in first])
+        return _named(known, [plain(cell) for cell in first])
     if len(first) != 3 and not config.skip_bad_lines:
         raise ValueError(_width_problem(len(first), 3))
     return None
@@ -182,7 +176,7 @@ def _three(columns: list[int]) -> tuple[int, int, int]:
 
 def _width_problem(found: int, expected: int) -> str:
     hint = "; choose three with --columns" if found > expected else ""
-    hint = "; another separator? see --format and --delimiter" if found == 1 else hint
+    hint = "; another separator? see --delimiter" if found == 1 else hint
     return f"expected {expected} columns, found {found}{hint}"
 
 

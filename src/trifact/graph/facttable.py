@@ -39,20 +39,24 @@ def quoted(text: object) -> str:
 
 
 class FactTable:
-    """A table of facts by name, filled by queries or by rows, within bounded memory."""
+    """A table of facts by name, filled by queries or by rows, within bounded memory.
 
-    def __init__(self, *, memory_mb: int, disk_gb: float) -> None:
+    Only if it is `ordered` do facts stay in the order they came in.
+    """
+
+    def __init__(self, *, memory_mb: int, disk_gb: float, ordered: bool = False) -> None:
         with disk():  # an object, not a path: it removes itself, however this ends
             self._folder = tempfile.TemporaryDirectory(
                 prefix="trifact-", ignore_cleanup_errors=True
             )
         self.folder = Path(self._folder.name)
         self._links, self._filled, self._labels = itertools.count(), set[str](), list[Row]()
+        self._ordered = ordered
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": f"{memory_mb}MB",
             "temp_directory": str(self.folder / "spill"),
             "max_temp_directory_size": f"{max(disk_gb, 1):.0f}GB",
-            "preserve_insertion_order": False,
+            "preserve_insertion_order": ordered,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
@@ -102,7 +106,7 @@ class FactTable:
         try:
             yield
         finally:
-            self.query("set preserve_insertion_order = false")
+            self.query(f"set preserve_insertion_order = {self._ordered}")
 
     def add_query(self, split: str, select: str) -> int:
         """Append the rows of `select` (three text columns); returns how many."""
@@ -146,6 +150,25 @@ class FactTable:
         column = {"name": np.array(names, dtype=object)}
         with _own_work(), self.registered(column) as incoming:
             self.query(f"insert into declared select '{kind}', name from {incoming}")
+
+    def stands_alone(self, split: str, fact: Row) -> bool:
+        """Whether a fact is the only one of its split whose names all stand nowhere else there."""
+        s, p, o = map(quoted, fact)
+        its = f"from facts where split = {SPLITS.index(split)}"
+        once = f"select name from (select s as name {its} union all select o {its}) group by name"
+        alone = f"p in (select p {its} group by p having count(*) = 1)"
+        alone += "".join(f" and {end} in ({once} having count(*) = 1)" for end in "so")
+        near = f"s in ({s}, {o}) or o in ({s}, {o}) or p = {p}"
+        with _own_work():
+            [(facts, touching)] = self.query(f"select count(*), count(*) filter ({near}) {its}")
+            if touching != 1 or facts == 1:  # most end here, before the names are counted
+                return False
+            return self.query(f"select s, p, o {its} and {alone}") == [fact]
+
+    def rows(self) -> list[Row]:
+        """All facts by name."""
+        with _own_work():
+            return [(str(s), str(p), str(o)) for s, p, o in self.query("select s, p, o from facts")]
 
     def to_ids(self) -> tuple[Vocabulary, Vocabulary, dict[str, Ints]]:
         """Entities and predicates in the order of their names, and the facts of each split.

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from trifact.errors import InputError
+from trifact.graph.options import LoadConfig
 from trifact.graph.sources import Source
 
 SUFFIXES = {
@@ -31,6 +32,12 @@ SHOWN = {
     "turtle": "Turtle",
     "rdfxml": "RDF/XML",
 }
+MEANT_FOR = {
+    "columns": ("tsv", "csv", "parquet"),
+    "header": ("tsv", "csv"),
+    "comment": ("tsv", "csv"),
+    "delimiter": ("csv",),
+}
 COMPRESSED = (".gz", ".zst", ".zstd")
 XML = re.compile(rb"\s*<(?:\?xml|rdf:RDF|!DOCTYPE)[\s>]")
 JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{])")
@@ -51,24 +58,36 @@ def stem_and_format(path: Path) -> tuple[str, str | None]:
     return path.stem, SUFFIXES.get(path.suffix.lower())
 
 
-def choose(source: Source, wanted: str) -> tuple[str, str]:
+def choose(source: Source, config: LoadConfig) -> tuple[str, str]:
     """The format of a file and how it was found ("by name", "by content", "as asked")."""
     head = source.head()
     if not head:
         raise InputError("the file is empty; it needs at least one fact", path=source.path)
-    if wanted != "auto":
-        return wanted, "as asked"
+    kind, how = (config.format, "as asked") if config.format != "auto" else _found(source, head)
+    if kind in ("", "tsv") and how != "as asked" and config.delimiter != LoadConfig.delimiter:
+        kind, how = "csv", "by its delimiter"
+    if not kind:
+        problem = "its format cannot be told by name or content; expected 3 columns or RDF"
+        advice = "name it .tsv or .csv, with --delimiter if its columns are not between commas"
+        raise InputError(f"{problem}: {advice}", path=source.path, line=1)
+    for name, formats in MEANT_FOR.items():
+        if kind not in formats and getattr(config, name) != getattr(LoadConfig, name):
+            problem = f"{name} cannot be given for {SHOWN[kind]}; leave it out"
+            raise InputError(problem, path=source.path)
+    return kind, how
+
+
+def _found(source: Source, head: bytes) -> tuple[str, str]:
+    """The format by name or content, which must not contradict each other; empty if by none."""
     named, content = stem_and_format(source.path)[1], by_content(head)
     if not named and JSON.match(head):
         problem = "this is JSON, which is not read; write it as TSV, CSV or Parquet"
         raise InputError(problem, path=source.path)
     if named and content and _contradict(named, content):
         problem = f"its name says {SHOWN[named]} but its content is {SHOWN[content]}"
-        raise InputError(f"{problem}; rename it or say --format {content}", path=source.path)
-    if named or content:
-        return str(named or content), "by name" if named else "by content"
-    problem = "its format cannot be told by name or content; expected 3 columns or RDF"
-    raise InputError(f"{problem}, else say what it is with --format", path=source.path, line=1)
+        ending = next(ending for ending, kind in SUFFIXES.items() if kind == content)
+        raise InputError(f"{problem}; rename it to end in {ending}", path=source.path)
+    return named or content or "", "by name" if named else "by content"
 
 
 def _contradict(named: str, content: str) -> bool:

@@ -10,6 +10,17 @@ from trifact.errors import ConfigError
 
 FORMATS = ("tsv", "csv", "parquet", "ntriples", "nquads", "turtle", "rdfxml")
 NUMBER = re.compile(r"[0-9]{1,6}")
+READING = (
+    "columns",
+    "header",
+    "delimiter",
+    "comment",
+    "literals",
+    "skip_bad_lines",
+    "memory_mb",
+    "max_expanded_gb",
+)
+"""The settings of whoever reads facts only: nothing is split, and nothing else is called format."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class Read:
     bad: BadLines
     left_out: str = ""
     detail: str = ""
+    doubt: str = ""
 
     def notes(self, name: str, *, may_be_empty: bool = False) -> list[str]:
         """What was done to a file; an InputError if nothing came of it."""
@@ -41,7 +42,8 @@ class Read:
             why = f"there is no fact in it{'; ' if left_out else ''}{left_out}"
             raise InputError(why, path=self.bad.path)
         facts = "1 fact" if self.added == 1 else f"{self.added:,} facts"
-        return [f"{name}: {facts} ({self.said})", *([f"{name}: {left_out}"] if left_out else [])]
+        said = filter(None, [f"{facts} ({self.said})", left_out, self.doubt])
+        return [f"{name}: {what}" for what in said]
 
 
 @dataclass(frozen=True)
@@ -59,24 +61,39 @@ class Reading:
 def read_layout(layout: Layout, config: LoadConfig, progress: Progress) -> Reading:
     """Read all files of a layout."""
     with _table(config) as table:
-        names, notes = _declared_names(layout, config, table), list[str]()
-        for split, path in layout.facts.items():
-            source = _source(path, config)
-            if split != "train" and not source.head():
-                notes.append(f"{shown(path)}: an empty file, 0 facts")
-                continue
-            reader = _File(source, split, config, table, progress)
-            if layout.kind in BY_ID_SAID:
-                read = reader.by_id(layout, names)
-            else:
-                read = reader.by_name(_check_listed(layout, names))
-            notes += read.notes(shown(path), may_be_empty=split != "train")
+        notes = _fill(table, layout, config, progress)
         progress("giving ids", 0, 0)
         by_id, labels = table.to_ids(), (table.labels("entity"), table.labels("predicate"))
         if any(labels):
             counts = f"{len(labels[0]):,} of entities, {len(labels[1]):,} of predicates"
             notes.append(f"labels in the RDF: {counts}")
         return Reading(*by_id, tuple(notes), *labels)
+
+
+def read_in_order(
+    layout: Layout, config: LoadConfig, progress: Progress
+) -> tuple[list[Row], list[str]]:
+    """The facts of a layout as they stand there, repeated ones too, and what was done."""
+    with _table(config, ordered=True) as table:
+        notes = _fill(table, layout, config, progress)
+        return table.rows(), notes
+
+
+def _fill(table: FactTable, layout: Layout, config: LoadConfig, progress: Progress) -> list[str]:
+    """Put all files of a layout into the table; returns what was done."""
+    names, notes = _declared_names(layout, config, table), list[str]()
+    for split, path in layout.facts.items():
+        source = _source(path, config)
+        if split != "train" and not source.head():
+            notes.append(f"{shown(path)}: an empty file, 0 facts")
+            continue
+        reader = _File(source, split, config, table, progress)
+        if layout.kind in BY_ID_SAID:
+            read = reader.by_id(layout, names)
+        else:
+            read = reader.by_name(_check_listed(layout, names))
+        notes += read.notes(shown(path), may_be_empty=split != "train")
+    return notes
 
 
 def read_table(frame: object, config: LoadConfig) -> Reading:
@@ -126,8 +143,9 @@ def _name(cell: Any) -> str:  # noqa: ANN401 - text or any integer type
     return str(cell) if isinstance(cell, str) else str(operator.index(cell))
 
 
-def _table(config: LoadConfig) -> FactTable:
-    return FactTable(memory_mb=config.memory_mb, disk_gb=config.max_expanded_gb)
+def _table(config: LoadConfig, *, ordered: bool = False) -> FactTable:
+    memory, disk = config.memory_mb, config.max_expanded_gb
+    return FactTable(memory_mb=memory, disk_gb=disk, ordered=ordered)
 
 
 def _source(path: Path, config: LoadConfig) -> Source:
@@ -184,7 +202,7 @@ class _File:
 
     def by_name(self, check: Check | None) -> Read:
         """Names, in any format; `check` says what is wrong with a fact."""
-        kind, how = choose(self.source, self.config.format)
+        kind, how = choose(self.source, self.config)
         config = self.config.replace(format=kind)
         if kind in ("tsv", "csv"):
             read = self._delimited(config, check)
@@ -204,7 +222,13 @@ class _File:
         if added is None:
             facts = delimited.rows(self.source, shape, config, bad, check)
             added = self.table.add_rows(self.split, facts)
-        return Read(added, shape.kind, bad, detail=shape.said)
+        doubt = ""
+        if shape.unsure and self.table.stands_alone(self.split, shape.unsure):
+            cells = ", ".join(name[:40] for name in shape.unsure)
+            doubt = (
+                f"its first line is read as a fact ({cells}); if it is a header, say --header yes"
+            )
+        return Read(added, shape.kind, bad, detail=shape.said, doubt=doubt)
 
     def _parquet(self) -> Read:
         path = self.source.path

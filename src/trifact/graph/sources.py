@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ ZSTD_BLOCK = 1 << 10  # so few bytes expand to 43 MB at worst
 ZSTD_WINDOW = 1 << 27
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 FOREIGN = {b"PK\x03\x04": "zip", b"\xfd7zXZ\x00": "xz", b"BZh91AY&SY": "bzip2"}
+# control characters, ends of lines and paragraphs, changes of direction, bytes that are no text
+CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 BOM = b"\xef\xbb\xbf"
 
 
@@ -87,8 +90,12 @@ def _refuse_all_but_files(path: Path) -> None:
 
 
 def one_line(text: str) -> str:
-    """Text from a file or a library, fit for a sentence: what cannot be printed is escaped."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    """Text from a file or a library, fit for a sentence: what would steer a terminal is escaped.
+
+    >>> one_line("a\\tb\\x1b[31m")
+    'a\\\\tb\\\\x1b[31m'
+    """
+    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def shown(path: Path) -> str:
@@ -129,7 +136,7 @@ class _Guarded(io.RawIOBase):
         self._size += len(block)
         if self._source.compression and self._size > self._source.cap:
             problem = f"expands to more than {self._source.cap / 1e9:g} GB; if it is meant to, "
-            raise InputError(f"{problem}raise --max-expanded-gb", path=self._source.path)
+            raise InputError(f"{problem}unpack it first", path=self._source.path)
         return block
 
     def close(self) -> None:

@@ -16,10 +16,10 @@ import zstandard
 
 from trifact.durable import replacing
 from trifact.errors import OutputError
-from trifact.graph.delimited import HEADERS, known_header
 from trifact.graph.facttable import FactTable, Row, first_line, quoted
 from trifact.graph.formats import by_content, stem_and_format, without_compression
 from trifact.graph.graph import Graph
+from trifact.graph.headers import HEADERS, known_header
 from trifact.graph.known import Ints
 from trifact.graph.rdf import term
 from trifact.graph.sources import BOM, FOREIGN, LONGEST_LINE

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.progress import Progress, silent
-from trifact.run.matching import Matched, match_file
+from trifact.run.matching import Matched, match_some
 from trifact.run.ranktable import Bools, Floats
 from trifact.run.record import FOLDER
 from trifact.run.run import Run
@@ -79,9 +78,9 @@ def best_threshold(scores: Floats, true: Bools) -> float:
 
 
 def classify(
-    run: Run, *, negatives: dict[str, Path], budget_mb: int = 256, progress: Progress = silent
+    run: Run, *, negatives: dict[str, Graph], budget_mb: int = 256, progress: Progress = silent
 ) -> dict[str, Any]:
-    """Thresholds on "valid", accuracy and F1 on "test"; `negatives` are files of false facts.
+    """Thresholds on "valid", accuracy and F1 on "test"; `negatives` are false facts for both.
 
     What is found is kept with the run and returned; its fields are in docs/evaluation.md.
     """
@@ -89,7 +88,7 @@ def classify(
     judged, left_out = dict[str, Judged](), dict[str, dict[str, int]]()
     for split in ("valid", "test"):
         progress(f"scoring {split}", 0, 0)
-        false = match_file(graph, negatives[split], progress)
+        false = match_some(graph, negatives[split])
         judged[split] = _judged(graph, model, split, false, budget=budget_mb * 2**20)
         left_out[split] = false.left_out
     thresholds = Thresholds.of(judged["valid"])

@@ -45,11 +45,20 @@ class Evaluation:
 
 
 def evaluate(
-    run: Run, config: EvaluateConfig | None = None, *, progress: Progress = silent
+    run: Run,
+    config: EvaluateConfig | None = None,
+    *,
+    other: Graph | None = None,
+    progress: Progress = silent,
 ) -> Evaluation:
-    """Rank the facts of a split (or of another graph) and keep ranks and metrics with the run."""
+    """Rank the facts of a split (or of another graph) and keep ranks and metrics with the run.
+
+    `other` is the graph that the settings name, where it has been read already.
+    """
     config, graph = config or EvaluateConfig(), run.graph()
-    chosen = _chosen(run, graph, config, progress)
+    if config.graph and other is None:
+        other = load(config.graph, LoadConfig(valid=0.0, test=0.0), progress=progress)
+    chosen = _chosen(run, graph, config, other)
     candidates = _candidates(graph, config)
     allowed = None if candidates is None else candidates.allowed(CPU)
     questions = Questions.of(chosen.facts, chosen.known, device=CPU, allowed=allowed)
@@ -118,10 +127,10 @@ class _Chosen:
     left_out: dict[str, int] | None = None
 
 
-def _chosen(run: Run, graph: Graph, config: EvaluateConfig, progress: Progress) -> _Chosen:
+def _chosen(run: Run, graph: Graph, config: EvaluateConfig, other: Graph | None) -> _Chosen:
     known = [graph.splits[split] for split in config.filter]
-    if config.graph:
-        chosen = _of_other_graph(graph, config, known, progress)
+    if other is not None:
+        chosen = _of_other_graph(graph, config, known, other)
     else:
         index = KnownAnswers.of(*known, predicates=len(graph.predicates))
         chosen = _Chosen(config.split, graph.splits[config.split], index)
@@ -135,10 +144,9 @@ def _chosen(run: Run, graph: Graph, config: EvaluateConfig, progress: Progress) 
 
 
 def _of_other_graph(
-    graph: Graph, config: EvaluateConfig, known: list[Ints], progress: Progress
+    graph: Graph, config: EvaluateConfig, known: list[Ints], other: Graph
 ) -> _Chosen:
     """The facts of a split of another graph, or all of them where it comes in one piece."""
-    other = load(config.graph, LoadConfig(valid=0.0, test=0.0), progress=progress)
     whole = not len(other.valid) + len(other.test)
     split = "all" if whole else config.split
     matched = match(graph, other, other.train if whole else other.splits[split])

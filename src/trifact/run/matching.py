@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +10,7 @@ from numpy.typing import NDArray
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
-from trifact.graph.loading import load
-from trifact.graph.options import LoadConfig
 from trifact.graph.vocabulary import Vocabulary
-from trifact.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -44,12 +40,11 @@ def match(graph: Graph, other: Graph, facts: Ints) -> Matched:
     return Matched(mapped[known], known, counts)
 
 
-def match_file(graph: Graph, path: Path, progress: Progress = silent) -> Matched:
-    """The facts of a file, in the ids of the graph."""
-    other = load(path, LoadConfig(valid=0.0, test=0.0), progress=progress)
-    matched = match(graph, other, other.train)
+def match_some(graph: Graph, other: Graph) -> Matched:
+    """All facts of `other` as facts of `graph`; refused if that is none."""
+    matched = match(graph, other, np.concatenate(list(other.splits.values())))
     if not len(matched.facts):
-        raise RunError(f"{path}: the run knows the names of none of its facts")
+        raise RunError(f"{other.name}: the run knows the names of none of its facts")
     return matched
 
 
