@@ -187,11 +187,8 @@ def _write_safetensors(tables: Tables, about: Mapping[str, str], parts: Parts) -
         raise OutputError("safetensors cannot hold so many names; use --format parquet")
     # copies of the predicates: the two halves of one table may not share memory
     tensors = {n: t.rows if _kind(n) == "entity" else t.rows.clone() for n, t in tables.items()}
-    part.touch()
-    usual = part.stat().st_mode  # safetensors gives its files to their owner alone
     try:
         save_file(tensors, part, metadata=header)
-        part.chmod(usual)
     except SafetensorError as error:  # also what the disk says
         raise OutputError(f"the factors cannot be written as safetensors ({error})") from None
 

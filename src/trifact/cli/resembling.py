@@ -26,7 +26,7 @@ def run_similarity(
         raise ConfigError("give the name of an entity, of a --predicate, or say --relations")
     config, run = SimilarConfig.from_values(settings), Run(path)
     find = similar_predicates if predicate else similar_entities
-    found = find(run.model(checked=False), run.graph(), name, config)
+    found = find(run.model(), run.graph(), name, config)
     if form != "table":
         _print(found, form)
     elif len(found):
@@ -43,7 +43,7 @@ def run_relations(path: Path, name: str, *, settings: dict[str, Any], form: str)
         raise ConfigError(f"--relations is about all predicates; leave {what!r} out")
     config, run = SimilarConfig.from_values(settings), Run(path)
     budget = config.budget_mb * 2**20
-    found = inverses(run.model(checked=False), run.graph(), budget=budget)
+    found = inverses(run.model(), run.graph(), budget=budget)
     if form != "table":
         _print(found, form)
         return
