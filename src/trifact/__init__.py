@@ -117,11 +117,20 @@ def search(
 
 
 def evaluate(run: Run, **settings: Any) -> Evaluation:  # noqa: ANN401
-    """Rank the test facts of a run, or others; `settings` are the fields of `EvaluateConfig`."""
-    from trifact.run.evaluation import evaluate as evaluate_run
+    """Rank the test facts of a run, or others; `settings` are the fields of `EvaluateConfig`.
+
+    It is kept with the run; a run that cannot be written to is evaluated with a warning.
+    """
+    from trifact.errors import OutputError
+    from trifact.run.evaluation import measure
     from trifact.run.protocol import EvaluateConfig
 
-    return evaluate_run(run, EvaluateConfig.from_values(settings))
+    found = measure(run, EvaluateConfig.from_values(settings))
+    try:
+        return found.kept()
+    except OutputError as error:
+        warnings.warn(f"not kept: {error}", stacklevel=2)
+        return found
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

@@ -37,6 +37,12 @@ def replacing(path: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
+def refuse_existing(*paths: Path, overwrite: bool) -> None:
+    """Refuse to write where something is, unless it is said to be replaced."""
+    for path in [] if overwrite else filter(Path.exists, paths):
+        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with replacing(path) as part:

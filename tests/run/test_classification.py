@@ -14,7 +14,7 @@ import trifact
 from tests.run.conftest import KeepRun
 from trifact.errors import RunError
 from trifact.run import training
-from trifact.run.classification import Judged, Thresholds, best_threshold, classify, measured
+from trifact.run.classification import Judged, Thresholds, best_threshold, classify, keep, measured
 from trifact.run.options import TrainConfig
 
 
@@ -78,13 +78,18 @@ def test_a_planted_parity_is_told_from_its_opposite(tmp_path: Path) -> None:
                 for s, p, o in graph.splits[split].tolist()]  # fmt: skip
         false = [[s, p, opposite.get(o) or f"n{(int(o[1:]) + 7) % 60:02}"] for s, p, o in rows]
         files[split] = tmp_path / f"{split}_negatives.txt"
-        files[split].write_text("".join("\t".join(row) + "\n" for row in [*false, ["x", "y", "z"]]))
+        files[split].write_text(
+            "".join("\t".join(row) + "\n" for row in [*false, *rows[:2], ["x", "y", "z"]])
+        )
     found = classify(run, negatives=files)
     assert found["test"]["accuracy"] > 0.8
     assert found["test"]["auc"] > 0.85
-    assert found["left_out"]["test"] == {"facts": 1, "entities": 2, "predicates": 1}
+    assert found["left_out"]["test"] == {
+        "facts": 1, "entities": 2, "predicates": 1, "known": 2
+    }  # fmt: skip
     assert found["test"]["true"] == found["test"]["false"] == len(graph.test)
-    assert found == json.loads((run.path / "evaluation" / "classification.json").read_text())
+    keep(found, tmp_path / "kept.json")
+    assert found == json.loads((tmp_path / "kept.json").read_text())
 
 
 def test_false_facts_that_nobody_knows_are_an_error(keep_run: KeepRun, tmp_path: Path) -> None:
@@ -92,4 +97,7 @@ def test_false_facts_that_nobody_knows_are_an_error(keep_run: KeepRun, tmp_path:
     (tmp_path / "other.tsv").write_text("x\ty\tz\n")
     paths = dict.fromkeys(("valid", "test"), tmp_path / "other.tsv")
     with pytest.raises(RunError, match="the names of none of its facts"):
+        classify(run, negatives=paths)
+    (tmp_path / "other.tsv").write_text("a1\tp\tb\n")
+    with pytest.raises(RunError, match="all of its facts are facts of the graph, so none is false"):
         classify(run, negatives=paths)

@@ -25,7 +25,7 @@ from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.progress import Progress, silent
-from trifact.run.matching import match_file
+from trifact.run.matching import false_facts
 from trifact.run.ranktable import Bools, Floats
 from trifact.tensor.models import Model
 from trifact.tensor.scoring import fact_scores
@@ -92,15 +92,12 @@ class _Labelled:
 
 
 def _given(graph: Graph, path: Path, split: str, progress: Progress) -> _Labelled:
-    matched = match_file(graph, path, progress)
-    known = graph.known().contains(matched.facts)
-    if known.all():
-        raise RunError(f"{path}: all of its facts are facts of the graph, so none is false")
-    true, false = np.unique(graph.splits[split], axis=0), np.unique(matched.facts[~known], axis=0)
+    given, left_out = false_facts(graph, path, progress)
+    true, false = np.unique(graph.splits[split], axis=0), np.unique(given, axis=0)
     facts = np.concatenate([true, false])
     about = {
         "negatives": path.name,
-        "left_out": {**matched.left_out, "known": int(known.sum())},
+        "left_out": left_out,
         "k": None,
         "questions": None,
     }

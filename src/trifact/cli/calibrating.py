@@ -10,7 +10,8 @@ import typer
 
 from trifact.answer.calibration import calibrate, judge
 from trifact.answer.options import CalibrateConfig
-from trifact.cli.screen import count, heading, say, screen, short, table, watching
+from trifact.cli.classifying import say_what_was_left_out
+from trifact.cli.screen import heading, say, screen, short, table, watching
 from trifact.run.reliability import FILE, summary
 from trifact.run.run import Run
 
@@ -29,23 +30,15 @@ def run_calibration(
         if test_negatives is not None:
             given = config.replace(negatives=str(test_negatives))
             judged = judge(run, found, given, progress=progress)
-    _say_what_was_left_out(found.record["fitted"])
+    fitted = found.record["fitted"]
+    if fitted["left_out"]:
+        say_what_was_left_out(fitted["negatives"], fitted["left_out"])
     if as_json:
         shown = {**found.record, **({} if judged is None else {"test": judged})}
         typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
         show(run, found.record, judged)
     say(f"kept in {run.path / FILE}")
-
-
-def _say_what_was_left_out(fitted: dict[str, Any]) -> None:
-    left = fitted["left_out"]
-    if left and left["facts"]:
-        facts = count(left["facts"], "fact")
-        say(f"{fitted['negatives']}: {facts} left out, with names that the run does not know")
-    if left and left["known"]:
-        facts = count(left["known"], "fact")
-        say(f"{fitted['negatives']}: {facts} left out, which the graph has as true")
 
 
 def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> None:

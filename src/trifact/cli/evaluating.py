@@ -8,8 +8,9 @@ from typing import Any
 
 import typer
 
-from trifact.cli.screen import count, heading, say, screen, short, table, watching
-from trifact.run.evaluation import Evaluation, evaluate
+from trifact.cli.screen import count, heading, keeping, screen, short, table, watching
+from trifact.progress import Progress
+from trifact.run.evaluation import Evaluation, measure
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.run import Run
 
@@ -26,12 +27,21 @@ def run_evaluation(path: Path, config: EvaluateConfig, *, as_json: bool) -> None
     """Evaluate, and show it."""
     run = Run(path)
     with watching() as progress:
-        found = evaluate(run, config, progress=progress)
+        found = measure(run, config, progress=progress)
     if as_json:
         typer.echo(json.dumps(found.metrics, indent=2, ensure_ascii=False))
     else:
         show(found)
-    say(f"kept in {found.path}")
+    with keeping(found.path):
+        found.kept()
+
+
+def evaluated(run: Run, config: EvaluateConfig, progress: Progress) -> Evaluation:
+    """A new evaluation, kept with the run if it can be."""
+    found = measure(run, config, progress=progress)
+    with keeping(found.path):
+        found.kept()
+    return found
 
 
 def show(found: Evaluation) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trifact import progress
+from trifact.errors import OutputError
 
 
 def screen() -> Console:
@@ -28,6 +30,16 @@ def say(*notes: str) -> None:
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
     for note in notes:
         console.print(note, style="dim", soft_wrap=True)
+
+
+@contextmanager
+def keeping(path: Path) -> Iterator[None]:
+    """Say where something is kept; or that it cannot be, which is no reason not to show it."""
+    try:
+        yield
+        say(f"kept in {path}")
+    except OutputError as error:
+        say(f"not kept: {error}")
 
 
 @contextmanager

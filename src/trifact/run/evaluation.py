@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +32,34 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An evaluation that is kept in a folder of the run."""
+    """An evaluation, and the folder of the run where it is to be kept."""
 
     path: Path
     ranks: RankTable
     metrics: dict[str, Any]
     """The content of `metrics.json`; see docs/evaluation.md."""
 
+    def kept(self) -> Evaluation:
+        """The same, once ranks and metrics are in their folder."""
+        self.ranks.save(self.path / RANKS)
+        ranks = {"file": RANKS, "sha256": sha256(self.path / RANKS)}
+        record = {**self.metrics, "ranks": ranks}
+        text = json.dumps(record, indent=1, ensure_ascii=False)
+        write_text(self.path / METRICS, text + "\n")
+        return replace(self, metrics=record)
+
 
 def evaluate(
     run: Run, config: EvaluateConfig | None = None, *, progress: Progress = silent
 ) -> Evaluation:
     """Rank the facts of a split (or of another graph) and keep ranks and metrics with the run."""
+    return measure(run, config, progress=progress).kept()
+
+
+def measure(
+    run: Run, config: EvaluateConfig | None = None, *, progress: Progress = silent
+) -> Evaluation:
+    """The same, but for keeping: nothing is written."""
     config, graph = config or EvaluateConfig(), run.graph()
     chosen = _chosen(run, graph, config, progress)
     candidates = _candidates(graph, config)
@@ -67,7 +83,6 @@ def evaluate(
     )
     progress("measuring", 0, 0)
     path = run.path / FOLDER / config.folder(chosen.split, chosen.source)
-    table.save(path / RANKS)
     record = {
         "format": FORMAT,
         "label": path.name,
@@ -75,10 +90,8 @@ def evaluate(
         "graph": _about_graph(graph),
         "facts": _about_facts(table, chosen, graph, distinct=len(questions.asked.entities)),
         "protocol": _protocol(config, candidates, chosen.facts, len(graph.predicates)),
-        "ranks": {"file": RANKS, "sha256": sha256(path / RANKS)},
         **sections(table, graph, config),
     }
-    write_text(path / METRICS, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     return Evaluation(path, table, record)
 
 

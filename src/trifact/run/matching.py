@@ -53,6 +53,20 @@ def match_file(graph: Graph, path: Path, progress: Progress = silent) -> Matched
     return matched
 
 
+def false_facts(
+    graph: Graph, path: Path, progress: Progress = silent
+) -> tuple[Ints, dict[str, int]]:
+    """The facts of a file that are said to be false, and what was left out of it.
+
+    That is what `match` leaves out, and the facts that the graph has as true ("known").
+    """
+    matched = match_file(graph, path, progress)
+    known = graph.known().contains(matched.facts)
+    if known.all():
+        raise RunError(f"{path}: all of its facts are facts of the graph, so none is false")
+    return matched.facts[~known], {**matched.left_out, "known": int(known.sum())}
+
+
 def _ids(names: Vocabulary, known: Vocabulary) -> Ints:
     """The id of each name among the known ones, or -1."""
     found = (known.find(name) for name in names)
