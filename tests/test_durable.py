@@ -20,6 +20,14 @@ def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_is_for_whom_the_umask_says_whoever_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    with replacing(tmp_path / "own") as part:
+        part.unlink()
+        part.touch(mode=0o600)
+    assert (tmp_path / "own").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     write_text(tmp_path / "file", "")
     with pytest.raises(OutputError, match=r"file/below: cannot be written"):

@@ -17,12 +17,16 @@ def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`, which takes its place once all is written.
 
     The file is synced before the rename and the folder after it, so a kill at any moment leaves
-    the old file or the new one. If the block fails nothing of it stays.
+    the old file or the new one. If the block fails nothing of it stays. Whoever writes it, it can
+    be read by whom the umask says: safetensors gives its files to their owner alone.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        part.touch()
+        usual = part.stat().st_mode
         yield part
+        part.chmod(usual)
         _sync(part)
         part.replace(path)
         _sync(path.parent)
@@ -31,6 +35,12 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def refuse_existing(*paths: Path, overwrite: bool) -> None:
+    """Refuse to write where something is, unless it is said to be replaced."""
+    for path in [] if overwrite else filter(Path.exists, paths):
+        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
 
 
 def write_text(path: Path, text: str) -> None:

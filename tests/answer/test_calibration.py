@@ -20,6 +20,7 @@ from trifact.answer.options import CalibrateConfig
 from trifact.cli.calibrating import run_calibration
 from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
+from trifact.graph.known import in_order
 from trifact.run import training
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -99,7 +100,8 @@ def test_a_prior_that_is_none_is_refused(found: Calibration, prior: float) -> No
 def test_a_predicate_that_validation_lacks_has_the_map_of_all(
     keep_run: KeepRun, towns: Graph
 ) -> None:
-    graph = replace(towns, valid=towns.valid[towns.valid[:, 1] != 2].copy())
+    held_out = np.concatenate([towns.valid, towns.test])
+    graph = replace(towns, valid=in_order(held_out[held_out[:, 1] != 2]), test=towns.test[:0])
     found = calibrate(keep_run(graph))
     there = np.unique(graph.valid[:, 1]).tolist()
     assert 2 not in there
@@ -108,6 +110,16 @@ def test_a_predicate_that_validation_lacks_has_the_map_of_all(
     log_odds = slope * SCORES + intercept
     said = found.probabilities(SCORES, np.full(len(SCORES), 2))
     np.testing.assert_allclose(said, 1 / (1 + np.exp(-log_odds)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("changes", [{"questions": 1}, {"negatives": "false.tsv"}])
+def test_next_to_nothing_is_not_fitted_on(
+    world: Run, changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("false.tsv").write_text("France\thas capital\tBerlin\n")
+    with pytest.raises(RunError, match="too few to fit probabilities on, at least 5 of either"):
+        calibrate(world, CalibrateConfig.from_values(changes))
 
 
 def test_a_run_without_calibration_has_none(keep_run: KeepRun, towns: Graph) -> None:

@@ -103,6 +103,8 @@ def test_a_graph_is_described_as_text_and_as_json(tmp_path: Path) -> None:
     assert "has capital" in shown.stdout
     assert "every entity and predicate stays in train" in shown.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
+    again = run("data", "describe", "World", "--plot", str(picture))
+    assert "it exists already; say --overwrite to replace it" in again.stderr
     plain = json.loads(run("data", "describe", "World", "--json").stdout)
     assert plain["entities"] == 3287
     assert plain["leakage"]["test_facts_given_away"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import trifact
 from tests.cli.test_commands import run
 from trifact.cli import app
-from trifact.errors import TrifactError
+from trifact.errors import OutputError, TrifactError
 from trifact.run import training
 from trifact.run.options import TrainConfig
 
@@ -72,6 +73,40 @@ def test_classification_is_shown_and_kept(runs: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "Accuracy" in shown.stdout
     assert (runs / "one/evaluation/classification.json").exists()
+
+
+def test_a_run_that_cannot_be_written_to_is_measured_all_the_same(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(runs / name, tmp_path / name, ignore=shutil.ignore_patterns("evaluation"))
+        (tmp_path / name / "evaluation").touch()  # no folder can be made here
+    (tmp_path / "false.tsv").write_text("France\thas capital\tBerlin\n")
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ("evaluate", "one"),
+        ("compare", "one", "two"),
+        ("classify", "one", "false.tsv", "false.tsv"),
+        ("report", "one", "--out", "page.html"),
+    ):
+        app([*words], standalone_mode=False)
+        said = " ".join(capsys.readouterr().err.split())
+        assert "not kept: one/evaluation/" in said, words
+        assert "kept in" not in said, words
+    assert (tmp_path / "page.html").exists()
+    with pytest.warns(UserWarning, match="not kept: .* cannot be written"):
+        found = trifact.evaluate(trifact.load_run("one"))
+    assert found.metrics["filtered"]["overall"]["mrr"] > 0
+
+
+def test_a_report_has_no_place_in_a_run_that_cannot_be_written_to(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(runs / "one", tmp_path / "one")
+    (tmp_path / "one/report.html").mkdir()  # no file can be made here
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match=r"report.html: cannot be .*; give another place: --out"):
+        app(["report", "one"], standalone_mode=False)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,28 @@ def test_scores_of_a_file_keep_every_fact(runs: Path) -> None:
     assert again.returncode == 1
     assert "it exists already" in again.stderr
     assert "Atlantis" in run("score", "world", "facts.tsv", cwd=runs).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("predict", "France", "has capital"),
+        ("score", "facts.tsv"),
+        ("similar", "France"),
+        ("similar", "--relations"),
+    ],
+)
+def test_nothing_is_said_by_factors_that_were_altered(
+    runs: Path, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(runs / "world", tmp_path / "copy")
+    (factors,) = (tmp_path / "copy/checkpoints").glob("factors-*")
+    content = bytearray(factors.read_bytes())
+    content[-3] ^= 64
+    factors.write_bytes(content)
+    monkeypatch.chdir(runs)
+    with pytest.raises(TrifactError, match="its content has changed since it was saved; copy"):
+        app([words[0], str(tmp_path / "copy"), *words[1:]], standalone_mode=False)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_refit_that_was_interrupted_gets_its_calibration(
     with monkeypatch.context() as patch:
         patch.setattr(training, "refit", begun_only)
         with pytest.raises(KeyboardInterrupt):
-            run_training(asked(facts, out=place, refit=True))
+            run_training(asked(facts, out=place, refit=True, loading={"valid": 0.2}))
     run_training(asked(resume=place / "refit", settings={}))
     adopted = read_calibration(Run(place / "refit"))
     assert adopted is not None

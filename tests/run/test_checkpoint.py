@@ -47,7 +47,7 @@ def test_a_cut_off_file_is_refused_by_name(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, "last", tensors(1.0), {})
     path = only_file(tmp_path)
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(RunError, match=f"{path.name}.*has changed"):
+    with pytest.raises(RunError, match=f"{path.name}.*has changed.*copy the run"):
         checkpoint.load(tmp_path, "last", "factors")
 
 
@@ -65,8 +65,20 @@ def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, "last", tensors(1.0), {})
     path = only_file(tmp_path)
     path.unlink()
-    with pytest.raises(RunError, match=path.name):
+    with pytest.raises(RunError, match=f"{path.name}: it is missing; copy the run"):
         checkpoint.load(tmp_path, "last", "factors")
+
+
+def test_one_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    run = tmp_path / "my run"
+    checkpoint.save(run / "checkpoints", "last", tensors(1.0), {})
+    with pytest.raises(RunError, match=f"no checkpoint best yet; .* --resume '{run}'"):
+        checkpoint.load(run / "checkpoints", "best", "factors")
+
+
+def test_everybody_may_read_it_whom_the_umask_lets(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, "last", tensors(1.0), {})
+    assert only_file(tmp_path).stat().st_mode == (tmp_path / "last.json").stat().st_mode
 
 
 class Trap:

@@ -14,7 +14,7 @@ import trifact
 from tests.run.conftest import KeepRun
 from trifact.errors import RunError
 from trifact.run import training
-from trifact.run.classification import Judged, Thresholds, best_threshold, classify, measured
+from trifact.run.classification import Judged, Thresholds, best_threshold, classify, keep, measured
 from trifact.run.options import TrainConfig
 
 
@@ -78,15 +78,20 @@ def test_a_planted_parity_is_told_from_its_opposite(tmp_path: Path) -> None:
                 for s, p, o in graph.splits[split].tolist()]  # fmt: skip
         false = [[s, p, opposite.get(o) or f"n{(int(o[1:]) + 7) % 60:02}"] for s, p, o in rows]
         files[split] = tmp_path / f"{split}_negatives.txt"
-        files[split].write_text("".join("\t".join(row) + "\n" for row in [*false, ["x", "y", "z"]]))
+        files[split].write_text(
+            "".join("\t".join(row) + "\n" for row in [*false, *rows[:2], ["x", "y", "z"]])
+        )
     found = classify(
         run, negatives={s: trifact.load(f, valid=0.0, test=0.0) for s, f in files.items()}
     )
     assert found["test"]["accuracy"] > 0.8
     assert found["test"]["auc"] > 0.85
-    assert found["left_out"]["test"] == {"facts": 1, "entities": 2, "predicates": 1}
+    assert found["left_out"]["test"] == {
+        "facts": 1, "entities": 2, "predicates": 1, "known": 2
+    }  # fmt: skip
     assert found["test"]["true"] == found["test"]["false"] == len(graph.test)
-    assert found == json.loads((run.path / "evaluation" / "classification.json").read_text())
+    keep(found, tmp_path / "kept.json")
+    assert found == json.loads((tmp_path / "kept.json").read_text())
 
 
 def test_false_facts_that_nobody_knows_are_an_error(keep_run: KeepRun, tmp_path: Path) -> None:
@@ -95,3 +100,6 @@ def test_false_facts_that_nobody_knows_are_an_error(keep_run: KeepRun, tmp_path:
     other = trifact.load(tmp_path / "other.tsv", valid=0.0, test=0.0)
     with pytest.raises(RunError, match=r"other.tsv: the run knows the names of none of its facts"):
         classify(run, negatives=dict.fromkeys(("valid", "test"), other))
+    true = trifact.load([("a1", "p", "b")], valid=0.0, test=0.0)
+    with pytest.raises(RunError, match="all of its facts are facts of the graph, so none is false"):
+        classify(run, negatives=dict.fromkeys(("valid", "test"), true))

@@ -11,6 +11,7 @@ import pytest
 
 import trifact
 from trifact.cli.reporting import write_report
+from trifact.errors import OutputError
 from trifact.graph.description import describe
 from trifact.graph.leakage import leakage_of
 from trifact.run import training
@@ -114,6 +115,17 @@ def test_a_graph_without_held_out_facts_has_a_portrait() -> None:
 def test_the_easiest_facts_are_of_many_predicates() -> None:
     ranks, predicates = np.array([1.0, 1, 1, 2, 1]), np.array([5, 5, 5, 5, 2])
     assert _by_rank(ranks, predicates).tolist() == [0, 4, 1, 2, 3]
+
+
+def test_a_file_of_somebody_else_is_not_replaced_by_a_page(
+    runs: list[Path], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.html").write_text("precious")
+    with pytest.raises(OutputError, match="it exists already; say --overwrite"):
+        write_report(runs, tmp_path / "mine.html")
+    assert (tmp_path / "mine.html").read_text() == "precious"
+    write_report(runs, tmp_path / "mine.html", overwrite=True)
+    assert (tmp_path / "mine.html").read_text() != "precious"
 
 
 def test_the_page_needs_nothing_from_elsewhere(runs: list[Path], tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trifact.answer.pool import Pool
 
 FOLDS = 5
+FEWEST = FOLDS  # true facts, and false ones: each fold of the cross-validation can have some
 REFIT = "fitted before the refit"
 
 
@@ -79,6 +80,7 @@ def calibrate(
     factors = run.factors_hash()
     run.refuse_change(factors)
     pool = _pool(run, config, negatives, "valid", progress)
+    _refuse_few(graph, pool.sample)
     progress("fitting", 0, 0)
     fitted = {**pool.about, "factors_sha256": factors, "note": ""}
     record = {
@@ -171,6 +173,18 @@ def adopt(calibration: Calibration, run: Run) -> Calibration:
 def _keep(run: Run, record: dict[str, Any]) -> None:
     text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
     write_text(run.path / FILE, text + "\n")
+
+
+def _refuse_few(graph: Graph, sample: Sample) -> None:
+    from trifact.answer.pool import NothingToFitError
+
+    true = int(sample.true.sum())
+    if min(true, len(sample) - true) < FEWEST:
+        raise NothingToFitError(
+            f"{graph.name}: {true:,} true and {len(sample) - true:,} false facts are too few to "
+            f"fit probabilities on, at least {FEWEST} of either are needed; give more of them, "
+            "or hold more facts out"
+        )
 
 
 def _found(graph: Graph, pool: Pool, seed: int) -> dict[str, Any]:

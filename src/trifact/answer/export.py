@@ -27,7 +27,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from trifact.answer.similarity import entity_tables, predicate_tables
-from trifact.durable import replacing
+from trifact.durable import refuse_existing, replacing
 from trifact.errors import ConfigError, OutputError
 from trifact.graph.graph import Graph
 from trifact.graph.vocabulary import Vocabulary
@@ -82,8 +82,7 @@ def export(
     paths = [to] if form in FILES else [to / name for name in _names_in_folder(tables, form)]
     others = [] if form in FILES else [to / name for name in _names_in_folder(TABLES, form)]
     stale = [path for path in others if path not in paths and path.exists()]  # of another model
-    for path in [] if overwrite else [*filter(Path.exists, paths), *stale]:
-        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
+    refuse_existing(*paths, *stale, overwrite=overwrite)
     with _together(paths) as parts:
         WRITERS[form](tables, _about(run, graph, checkpoint), parts)
     for path in stale:
@@ -187,11 +186,8 @@ def _write_safetensors(tables: Tables, about: Mapping[str, str], parts: Parts) -
         raise OutputError("safetensors cannot hold so many names; use --format parquet")
     # copies of the predicates: the two halves of one table may not share memory
     tensors = {n: t.rows if _kind(n) == "entity" else t.rows.clone() for n, t in tables.items()}
-    part.touch()
-    usual = part.stat().st_mode  # safetensors gives its files to their owner alone
     try:
         save_file(tensors, part, metadata=header)
-        part.chmod(usual)
     except SafetensorError as error:  # also what the disk says
         raise OutputError(f"the factors cannot be written as safetensors ({error})") from None
 

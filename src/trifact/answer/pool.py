@@ -24,7 +24,7 @@ from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.progress import Progress, silent
-from trifact.run.matching import match_some
+from trifact.run.matching import false_facts
 from trifact.run.ranktable import Bools, Floats
 from trifact.tensor.models import Model
 from trifact.tensor.scoring import fact_scores
@@ -105,16 +105,13 @@ class _Labelled:
 
 
 def _given(graph: Graph, other: Graph, split: str) -> _Labelled:
-    matched = match_some(graph, other)
-    known = graph.known().contains(matched.facts)
-    if known.all():
-        raise RunError(f"{other.name}: all of its facts are facts of the graph, so none is false")
-    true, false = np.unique(graph.splits[split], axis=0), np.unique(matched.facts[~known], axis=0)
+    given, left_out = false_facts(graph, other)
+    true, false = np.unique(graph.splits[split], axis=0), np.unique(given, axis=0)
     facts = np.concatenate([true, false])
     about = {
         "split": split,
         "negatives": other.name,
-        "left_out": {**matched.left_out, "known": int(known.sum())},
+        "left_out": left_out,
         "k": None,
         "questions": None,
     }

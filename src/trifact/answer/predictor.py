@@ -42,9 +42,8 @@ class Predictor:
 
     @classmethod
     def of(cls, run: Run) -> Predictor:
-        """That of a run; its factors are mapped into memory and read when they are needed."""
-        model = run.model(checked=False)
-        return cls(run.graph(), model, calibration=read_calibration(run))
+        """That of a run."""
+        return cls(run.graph(), run.model(), calibration=read_calibration(run))
 
     def objects(
         self,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trifact.errors import OutputError
 from trifact.run import run
 
 if TYPE_CHECKING:
@@ -42,14 +44,20 @@ class Run(run.Run):
     def evaluate(self, graph: Graph | str = "", **settings: Any) -> Evaluation:  # noqa: ANN401
         """Rank the test facts, or those of another graph, by name or as `trifact.load` gave it.
 
-        `settings` are the fields of `EvaluateConfig`.
+        `settings` are the fields of `EvaluateConfig`. It is kept with the run; one that cannot be
+        written to is evaluated with a warning.
         """
-        from trifact.run.evaluation import evaluate
+        from trifact.run.evaluation import measure
         from trifact.run.protocol import EvaluateConfig
 
         other = None if isinstance(graph, str) else graph
         named = {"graph": graph if other is None else other.name, **settings}
-        return evaluate(self, EvaluateConfig.from_values(named), other=other)
+        found = measure(self, EvaluateConfig.from_values(named), other=other)
+        try:
+            return found.kept()
+        except OutputError as error:
+            warnings.warn(f"not kept: {error}", stacklevel=2)
+            return found
 
     def calibrate(self, negatives: Graph | None = None, **settings: Any) -> Calibration:  # noqa: ANN401
         """Fit probabilities and keep them; `settings` are the fields of `CalibrateConfig`.
@@ -92,7 +100,7 @@ class Run(run.Run):
 
         find = similar_predicates if predicate else similar_entities
         config = SimilarConfig.from_values(settings)
-        return find(self.model(checked=False), self.graph(), names, config)
+        return find(self.model(), self.graph(), names, config)
 
     def export(
         self,

@@ -10,8 +10,9 @@ import typer
 
 from trifact.answer.calibration import calibrate, judge
 from trifact.answer.options import CalibrateConfig
+from trifact.cli.classifying import say_what_was_left_out
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import count, heading, say, screen, table, watching
+from trifact.cli.screen import heading, say, screen, table, watching
 from trifact.run.reliability import FILE, summary
 from trifact.run.run import Run
 
@@ -36,23 +37,15 @@ def run_calibration(
         found = calibrate(run, config, negatives=false, progress=progress)
         if of_test is not None:
             judged = judge(run, found, config, negatives=of_test, progress=progress)
-    _say_what_was_left_out(found.record["fitted"])
+    fitted = found.record["fitted"]
+    if fitted["left_out"]:
+        say_what_was_left_out(fitted["negatives"], fitted["left_out"])
     if as_json:
         shown = {**found.record, **({} if judged is None else {"test": judged})}
         typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
         show(run, found.record, judged)
     say(f"kept in {run.path / FILE}")
-
-
-def _say_what_was_left_out(fitted: dict[str, Any]) -> None:
-    left = fitted["left_out"]
-    if left and left["facts"]:
-        facts = count(left["facts"], "fact")
-        say(f"{fitted['negatives']}: {facts} left out, with names that the run does not know")
-    if left and left["known"]:
-        facts = count(left["known"], "fact")
-        say(f"{fitted['negatives']}: {facts} left out, which the graph has as true")
 
 
 def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> None:

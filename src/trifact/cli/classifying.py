@@ -9,12 +9,16 @@ from typing import Any
 import typer
 
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import count, say, screen, table, watching
-from trifact.run.classification import FILE, classify
+from trifact.cli.screen import count, keeping, say, screen, table, watching
+from trifact.run.classification import FILE, classify, keep
 from trifact.run.record import FOLDER
 from trifact.run.run import Run
 
 SHOWN = 15
+WHY = {
+    "facts": "with names that the run does not know",
+    "known": "which the graph has as true",
+}
 COLUMNS = ("accuracy", "precision", "recall", "f1", "auc")
 
 
@@ -32,14 +36,21 @@ def run_classification(
         false = {split: facts_of(path, said, progress) for split, path in negatives.items()}
         found = classify(run, negatives=false, budget_mb=budget_mb, progress=progress)
     for split, left in found["left_out"].items():
-        if left["facts"]:
-            name, facts = negatives[split].name, count(left["facts"], "fact")
-            say(f"{name}: {facts} left out, with names that the run does not know")
+        say_what_was_left_out(negatives[split].name, left)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         show(found)
-    say(f"kept in {run.path / FOLDER / FILE}")
+    place = run.path / FOLDER / FILE
+    with keeping(place):
+        keep(found, place)
+
+
+def say_what_was_left_out(name: str, left: dict[str, int]) -> None:
+    """Of a file of false facts."""
+    for key, why in WHY.items():
+        if left[key]:
+            say(f"{name}: {count(left[key], 'fact')} left out, {why}")
 
 
 def show(found: dict[str, Any]) -> None:

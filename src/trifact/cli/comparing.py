@@ -8,11 +8,12 @@ from typing import Any
 
 import typer
 
+from trifact.cli.evaluating import evaluated
 from trifact.cli.screen import heading, say, screen, table, watching
 from trifact.errors import ConfigError, RunError
 from trifact.progress import Progress
 from trifact.run.comparison import Contestant, compare
-from trifact.run.evaluation import Evaluation, evaluate, is_current, read_evaluation
+from trifact.run.evaluation import Evaluation, is_current, read_evaluation
 from trifact.run.protocol import SPLITS, EvaluateConfig
 from trifact.run.run import Run
 
@@ -54,7 +55,7 @@ def _evaluation(run: Run, label: str, progress: Progress) -> Evaluation:
     current = kept is not None and is_current(run, kept)
     if not current and label in SPLITS:
         say(f"{run.path}: evaluating {label}")
-        return evaluate(run, EvaluateConfig(split=label), progress=progress)
+        return evaluated(run, EvaluateConfig(split=label), progress)
     if kept is not None and not current:
         raise RunError(f"{run.path}: its evaluation {label} is of older factors; evaluate again")
     return read_evaluation(run, label)

@@ -39,15 +39,19 @@ def describe(
     all_predicates: Annotated[
         bool, typer.Option("--all", help="List every predicate, not the 15 largest.")
     ] = False,
+    overwrite: Annotated[bool, typer.Option(help="Replace a picture that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
     settings: dict[str, Any],
 ) -> None:
     """Show what is in a graph and what is wrong with it: sizes, degrees, leakage."""
     from trifact.cli.describing import as_dict, draw, show
     from trifact.cli.screen import say, watching
+    from trifact.durable import refuse_existing
     from trifact.graph.description import describe as look_at
     from trifact.graph.loading import load
 
+    if plot is not None:
+        refuse_existing(plot, overwrite=overwrite)
     with watching() as progress:
         loaded = load(graph, LoadConfig.from_values(settings), progress=progress)
         progress("describing it", 0, 0)

@@ -9,8 +9,9 @@ from typing import Any
 import typer
 
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import count, heading, say, screen, table, watching
-from trifact.run.evaluation import Evaluation, evaluate
+from trifact.cli.screen import count, heading, keeping, screen, table, watching
+from trifact.progress import Progress
+from trifact.run.evaluation import Evaluation, measure
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.run import Run
 
@@ -30,12 +31,21 @@ def run_evaluation(
     run, said = Run(path), as_said(reading, of=config.graph, flag="--graph")
     with watching() as progress:
         other = facts_of(config.graph, said, progress) if config.graph else None
-        found = evaluate(run, config, other=other, progress=progress)
+        found = measure(run, config, other=other, progress=progress)
     if as_json:
         typer.echo(json.dumps(found.metrics, indent=2, ensure_ascii=False))
     else:
         show(found)
-    say(f"kept in {found.path}")
+    with keeping(found.path):
+        found.kept()
+
+
+def evaluated(run: Run, config: EvaluateConfig, progress: Progress) -> Evaluation:
+    """A new evaluation, kept with the run if it can be."""
+    found = measure(run, config, progress=progress)
+    with keeping(found.path):
+        found.kept()
+    return found
 
 
 def show(found: Evaluation) -> None:

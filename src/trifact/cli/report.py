@@ -17,6 +17,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="The page; report.html in the first folder if not given.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
 ) -> None:
     """Write one self-contained HTML page: curves, metrics, ranks, settings, machine.
 
@@ -24,4 +25,4 @@ def report(
     """
     from trifact.cli.reporting import write_report
 
-    write_report(runs, out)
+    write_report(runs, out, overwrite=overwrite)

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trifact.cli.evaluating import evaluated
 from trifact.cli.screen import say, watching
-from trifact.durable import write_text
-from trifact.errors import ConfigError, RunError
+from trifact.durable import refuse_existing, write_text
+from trifact.errors import ConfigError, OutputError, RunError
 from trifact.progress import Progress
-from trifact.run.evaluation import evaluate, is_current, read_evaluation
+from trifact.run.evaluation import is_current, read_evaluation
 from trifact.run.folder import CONFIG
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.report import Subject, page
 from trifact.run.run import Run
-from trifact.trials.folder import RECORD, is_search
+from trifact.trials.folder import RECORD, REPORT, is_search
 
 
-def write_report(paths: list[Path], out: Path | None) -> None:
+def write_report(paths: list[Path], out: Path | None, *, overwrite: bool = False) -> None:
     """One page about all runs, or about one search."""
-    target = out or paths[0] / "report.html"
+    if out is not None:
+        refuse_existing(out, overwrite=overwrite)
     searches = [path for path in paths if is_search(path)]
     if searches and len(paths) > 1:
         raise ConfigError(f"{searches[0]}: this is a search; its page is about nothing else")
-    write_text(target, _of_search(searches[0]) if searches else _of_runs(paths))
+    page_of_all = _of_search(searches[0]) if searches else _of_runs(paths)
+    target = out or paths[0] / REPORT
+    try:
+        write_text(target, page_of_all)
+    except OutputError as error:
+        hint = "" if out else "; give another place: --out FILE"
+        raise OutputError(f"{error}{hint}") from None
     say(f"written to {target}")
 
 
@@ -52,4 +60,4 @@ def _subject(run: Run, progress: Progress) -> Subject:
     kept = run.evaluations.get("test")
     if kept is not None and is_current(run, kept):
         return Subject(run, graph, read_evaluation(run, "test"))
-    return Subject(run, graph, evaluate(run, EvaluateConfig(), progress=progress))
+    return Subject(run, graph, evaluated(run, EvaluateConfig(), progress))

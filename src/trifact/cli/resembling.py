@@ -40,7 +40,7 @@ def run_relations(path: Path, name: str, *, settings: dict[str, Any], form: str)
         raise ConfigError(f"--relations is about all predicates; leave {what!r} out")
     config, run = SimilarConfig.from_values(settings), Run(path)
     budget = config.budget_mb * 2**20
-    found = inverses(run.model(checked=False), run.graph(), budget=budget)
+    found = inverses(run.model(), run.graph(), budget=budget)
     if form != "table":
         _print(found, form)
         return

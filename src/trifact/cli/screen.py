@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 from rich.cells import cell_len, set_cell_size
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trifact import progress
+from trifact.errors import OutputError
 from trifact.graph.sources import one_line
 
 WIDTH = 80  # that all tables fit
@@ -51,6 +53,16 @@ def say(*notes: str) -> None:
     console = Screen(stderr=True)
     for note in notes:
         console.print(note, style="dim", soft_wrap=True)
+
+
+@contextmanager
+def keeping(path: Path) -> Iterator[None]:
+    """Say where something is kept; or that it cannot be, which is no reason not to show it."""
+    try:
+        yield
+        say(f"kept in {path}")
+    except OutputError as error:
+        say(f"not kept: {error}")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +32,13 @@ def save(folder: Path, name: str, parts: Parts, state: dict[str, Any]) -> None:
     _remove_unnamed(folder)
 
 
-def load(
-    folder: Path, name: str, *parts: str, checked: bool = True
-) -> tuple[Parts, dict[str, Any]]:
-    """The tensors of some parts of a checkpoint, and its state.
+def load(folder: Path, name: str, *parts: str) -> tuple[Parts, dict[str, Any]]:
+    """The tensors of some parts of a checkpoint, mapped into memory, and its state.
 
-    A truncated file is refused in any case; a changed one only if its content is `checked`, which
-    reads all of it.
+    A file is used only if its content is what was saved.
     """
     manifest = read_manifest(folder, name)
-    files = manifest["files"]
-    loaded = {part: _load_part(folder, files[part], checked=checked) for part in parts}
+    loaded = {part: _load_part(folder, manifest["files"][part]) for part in parts}
     return loaded, manifest["state"]
 
 
@@ -56,7 +53,8 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
         advice="train again",
     )
     if manifest is None:
-        raise RunError(f"{path}: there is no such checkpoint; has the run been trained?")
+        go_on = f"trifact train --resume {shlex.quote(str(folder.parent))}"
+        raise RunError(f"{folder.parent}: it has no checkpoint {name} yet; go on with: {go_on}")
     return manifest
 
 
@@ -74,14 +72,17 @@ def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str,
     return {"name": named.name, "sha256": digest}
 
 
-def _load_part(folder: Path, file: dict[str, str], *, checked: bool) -> dict[str, Tensor]:
+def _load_part(folder: Path, file: dict[str, str]) -> dict[str, Tensor]:
     path = folder / Path(file["name"]).name
     try:
-        if checked and _sha256(path) != file["sha256"]:
-            raise RunError(f"{path}: its content has changed since it was saved; it is not used")
-        return load_file(path)
+        if _sha256(path) == file["sha256"]:
+            return load_file(path)
+        problem = "its content has changed since it was saved"
+    except FileNotFoundError:
+        problem = "it is missing"
     except (OSError, SafetensorError) as error:
         raise RunError(f"{path}: cannot be read ({error})") from None
+    raise RunError(f"{path}: {problem}; copy the run from where it is whole, or train again")
 
 
 def _sha256(path: Path) -> str:

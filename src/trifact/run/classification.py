@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,8 @@ from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.progress import Progress, silent
-from trifact.run.matching import Matched, match_some
+from trifact.run.matching import false_facts
 from trifact.run.ranktable import Bools, Floats
-from trifact.run.record import FOLDER
 from trifact.run.run import Run
 from trifact.tensor.models import Model
 from trifact.tensor.scoring import fact_scores
@@ -82,17 +82,17 @@ def classify(
 ) -> dict[str, Any]:
     """Thresholds on "valid", accuracy and F1 on "test"; `negatives` are false facts for both.
 
-    What is found is kept with the run and returned; its fields are in docs/evaluation.md.
+    Facts of the files that the graph has as true are left out. The fields of what is found are
+    in docs/evaluation.md.
     """
     graph, model = run.graph(), run.model()
     judged, left_out = dict[str, Judged](), dict[str, dict[str, int]]()
     for split in ("valid", "test"):
         progress(f"scoring {split}", 0, 0)
-        false = match_some(graph, negatives[split])
+        false, left_out[split] = false_facts(graph, negatives[split])
         judged[split] = _judged(graph, model, split, false, budget=budget_mb * 2**20)
-        left_out[split] = false.left_out
     thresholds = Thresholds.of(judged["valid"])
-    record = {
+    return {
         "format": FORMAT,
         "factors_sha256": run.factors_hash(),
         "graph": graph.content_hash,
@@ -101,9 +101,11 @@ def classify(
         "threshold": thresholds.otherwise,
         "by_predicate": _by_predicate(graph, thresholds, judged["test"]),
     }
-    path = run.path / FOLDER / FILE
-    write_text(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    return record
+
+
+def keep(found: dict[str, Any], path: Path) -> None:
+    """Write what was found to a file."""
+    write_text(path, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 def measured(judged: Judged, accepted: Bools) -> dict[str, Any]:
@@ -131,11 +133,11 @@ def _area(judged: Judged) -> float | None:
     return (places - true * (true + 1) / 2) / (true * false)
 
 
-def _judged(graph: Graph, model: Model, split: str, false: Matched, *, budget: int) -> Judged:
+def _judged(graph: Graph, model: Model, split: str, false: Ints, *, budget: int) -> Judged:
     true = graph.splits[split]
     if not len(true):
         raise RunError(f"{graph.name}: there is no fact in its split {split} to classify")
-    facts = np.concatenate([true, false.facts])
+    facts = np.concatenate([true, false])
     scores = fact_scores(
         model, torch.from_numpy(facts), predicates=len(graph.predicates), budget=budget
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """An evaluation that is kept in a folder of the run."""
+    """An evaluation, and the folder of the run where it is to be kept."""
 
     path: Path
     ranks: RankTable
@@ -42,6 +42,15 @@ class Evaluation:
     def __repr__(self) -> str:
         mrr = self.metrics["filtered"]["overall"]["mrr"]
         return f"Evaluation({self.path}: {len(self.ranks.facts):,} facts, MRR {mrr:.4f})"
+
+    def kept(self) -> Evaluation:
+        """The same, once ranks and metrics are in their folder."""
+        self.ranks.save(self.path / RANKS)
+        ranks = {"file": RANKS, "sha256": sha256(self.path / RANKS)}
+        record = {**self.metrics, "ranks": ranks}
+        text = json.dumps(record, indent=1, ensure_ascii=False)
+        write_text(self.path / METRICS, text + "\n")
+        return replace(self, metrics=record)
 
 
 def evaluate(
@@ -55,6 +64,17 @@ def evaluate(
 
     `other` is the graph that the settings name, where it has been read already.
     """
+    return measure(run, config, other=other, progress=progress).kept()
+
+
+def measure(
+    run: Run,
+    config: EvaluateConfig | None = None,
+    *,
+    other: Graph | None = None,
+    progress: Progress = silent,
+) -> Evaluation:
+    """The same, but for keeping: nothing is written."""
     config, graph = config or EvaluateConfig(), run.graph()
     if config.graph and other is None:
         other = load(config.graph, LoadConfig(valid=0.0, test=0.0), progress=progress)
@@ -80,7 +100,6 @@ def evaluate(
     )
     progress("measuring", 0, 0)
     path = run.path / FOLDER / config.folder(chosen.split, chosen.source)
-    table.save(path / RANKS)
     record = {
         "format": FORMAT,
         "label": path.name,
@@ -88,10 +107,8 @@ def evaluate(
         "graph": _about_graph(graph),
         "facts": _about_facts(table, chosen, graph, distinct=len(questions.asked.entities)),
         "protocol": _protocol(config, candidates, chosen.facts, len(graph.predicates)),
-        "ranks": {"file": RANKS, "sha256": sha256(path / RANKS)},
         **sections(table, graph, config),
     }
-    write_text(path / METRICS, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     return Evaluation(path, table, record)
 
 

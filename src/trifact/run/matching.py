@@ -26,8 +26,8 @@ class Matched:
 
 def match(graph: Graph, other: Graph, facts: Ints) -> Matched:
     """Facts (n, 3) of `other` as facts of `graph`."""
-    entities = _ids(other.entities, graph.entities)
-    predicates = _ids(other.predicates, graph.predicates)
+    entities = places(other.entities, graph.entities)
+    predicates = places(other.predicates, graph.predicates)
     columns = entities[facts[:, 0]], predicates[facts[:, 1]], entities[facts[:, 2]]
     mapped = np.stack(columns, axis=1)
     known = np.all(mapped >= 0, axis=1)
@@ -48,7 +48,19 @@ def match_some(graph: Graph, other: Graph) -> Matched:
     return matched
 
 
-def _ids(names: Vocabulary, known: Vocabulary) -> Ints:
+def false_facts(graph: Graph, other: Graph) -> tuple[Ints, dict[str, int]]:
+    """The facts of `other`, which are said to be false, and what was left out of them.
+
+    That is what `match` leaves out, and the facts that the graph has as true ("known").
+    """
+    matched = match_some(graph, other)
+    known = graph.known().contains(matched.facts)
+    if known.all():
+        raise RunError(f"{other.name}: all of its facts are facts of the graph, so none is false")
+    return matched.facts[~known], {**matched.left_out, "known": int(known.sum())}
+
+
+def places(names: Vocabulary, known: Vocabulary) -> Ints:
     """The id of each name among the known ones, or -1."""
-    found = (known.find(name) for name in names)
-    return np.array([-1 if i is None else i for i in found], dtype=np.int64)
+    ids = {name: i for i, name in enumerate(known)}
+    return np.array([ids.get(name, -1) for name in names], dtype=np.int64)

@@ -82,13 +82,9 @@ class Run:
         """The graph it was trained on, as it was then."""
         return open_graph(self.path)
 
-    def factors(self, which: str = "best", *, checked: bool = True) -> dict[str, Tensor]:
-        """The factor tables of a checkpoint, "best" or "last", mapped into memory.
-
-        Unless it is to be `checked` against its SHA-256, a file is read only as far as it is used.
-        """
-        folder = self.path / CHECKPOINTS
-        return checkpoint.load(folder, which, "factors", checked=checked)[0]["factors"]
+    def factors(self, which: str = "best") -> dict[str, Tensor]:
+        """The factor tables of a checkpoint, "best" or "last", mapped into memory."""
+        return checkpoint.load(self.path / CHECKPOINTS, which, "factors")[0]["factors"]
 
     def factors_hash(self, which: str = "best") -> str:
         """SHA-256 of the file of these factors: says whether something was made from them."""
@@ -99,9 +95,9 @@ class Run:
         if self.factors_hash(which) != known:
             raise RunError(f"{self.path}: it is being trained, and its factors changed; try again")
 
-    def model(self, which: str = "best", *, checked: bool = True) -> Model:
-        """The model of a checkpoint; `checked` as for its factors."""
-        return MODELS[self.config.model].of(self.factors(which, checked=checked))
+    def model(self, which: str = "best") -> Model:
+        """The model of a checkpoint."""
+        return MODELS[self.config.model].of(self.factors(which))
 
     def _manifest(self, which: str) -> dict[str, Any]:
         return checkpoint.read_manifest(self.path / CHECKPOINTS, which)

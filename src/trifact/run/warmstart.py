@@ -13,8 +13,8 @@ import torch
 
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
-from trifact.graph.known import Ints, KnownAnswers
-from trifact.graph.vocabulary import Vocabulary
+from trifact.graph.known import KnownAnswers
+from trifact.run.matching import match, places
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
 from trifact.tensor.models import Model
@@ -34,27 +34,24 @@ def apart(graph: Graph, run: Run) -> Graph:
     Facts that trifact drew are drawn anew; splits that came with the graph are never changed.
     """
     known = run.graph()
-    entities = _places(known.entities, graph.entities)
-    predicates = _places(known.predicates, graph.predicates)
-    if not (entities >= 0).any():
+    entities = places(graph.entities, known.entities) >= 0
+    predicates = places(graph.predicates, known.predicates) >= 0
+    if not entities.any():
         raise RunError(f"{run.path}: it knows no entity of {graph.name}; leave out --warm-start")
-    facts = np.stack(
-        [entities[known.train[:, 0]], predicates[known.train[:, 1]], entities[known.train[:, 2]]],
-        axis=1,
-    )
-    trained = KnownAnswers.of(facts[(facts >= 0).all(axis=1)], predicates=len(graph.predicates))
+    trained = match(graph, known, known.train).facts
+    index = KnownAnswers.of(trained, predicates=len(graph.predicates))
     held_out = np.concatenate([graph.valid, graph.test])
-    seen = int(trained.contains(held_out).sum())
+    seen = int(index.contains(held_out).sum())
     if seen and graph.draw is None:
         raise RunError(
             f"{run.path}: it was trained on {seen:,} of the {len(held_out):,} held-out facts of "
             f"{graph.name}, which would look too good; begin with a run that was not"
         )
     if seen:
-        graph = graph.held_out_from(trained)
+        graph = graph.held_out_from(index)
     note = (
-        f"warm start: {run.path} knows {int((entities >= 0).sum()):,} of {len(graph.entities):,} "
-        f"entities and {int((predicates >= 0).sum()):,} of {len(graph.predicates):,} predicates; "
+        f"warm start: {run.path} knows {entities.sum():,} of {len(graph.entities):,} "
+        f"entities and {predicates.sum():,} of {len(graph.predicates):,} predicates; "
         "what it was trained on is not held out"
     )
     return replace(graph, notes=tuple(dict.fromkeys((*graph.notes, note))))
@@ -63,18 +60,12 @@ def apart(graph: Graph, run: Run) -> Graph:
 def copy_factors(run: Run, *, into: Model, graph: Graph) -> None:
     """Copy the rows of all names that both know."""
     known, factors = run.graph(), run.factors()
-    entities = _places(known.entities, graph.entities)
-    predicates = _places(known.predicates, graph.predicates)
+    entities = places(known.entities, graph.entities)
+    predicates = places(known.predicates, graph.predicates)
     if run.config.setting == "reciprocal":
         others = np.where(predicates < 0, predicates, predicates + len(graph.predicates))
         predicates = np.append(predicates, others)
     for name, table in into.tables.items():
-        places = torch.from_numpy(predicates if name == "predicate" else entities)
-        both = places >= 0
-        table[places[both]] = factors[name][both].to(table)
-
-
-def _places(theirs: Vocabulary, ours: Vocabulary) -> Ints:
-    """The id that each of their names has with us; -1 where it has none."""
-    ids = {name: i for i, name in enumerate(ours)}
-    return np.array([ids.get(name, -1) for name in theirs], dtype=np.int64)
+        here = torch.from_numpy(predicates if name == "predicate" else entities)
+        both = here >= 0
+        table[here[both]] = factors[name][both].to(table)
