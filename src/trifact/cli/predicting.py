@@ -40,7 +40,7 @@ def run_prediction(path: Path, question: Question, *, with_facts: Path | None, f
     """Answer, and show it."""
     predictor = _predictor(Run(path), with_facts)
     found = _answered(predictor, question)
-    if not _show(found, form):
+    if not print_for_programs(found, form):
         if predictor.calibration is None:
             say(f"no probabilities: the run has no calibration; make one: trifact calibrate {path}")
         _show_answers(found, question, predictor)
@@ -93,11 +93,11 @@ def run_scoring(
     if out is not None:
         write_answers(found, out, overwrite=overwrite)
         say(f"{out}: {count(len(found), 'fact')} written")
-    elif not _show(found, form):
+    elif not print_for_programs(found, form):
         _show_facts(found)
 
 
-def _show(found: Answers, form: str) -> bool:
+def print_for_programs(found: Answers, form: str) -> bool:
     """Print it for programs, if that is asked for."""
     if form != "table":
         typer.echo(found.to_json() if form == "json" else found.to_tsv(), nl=form == "json")
