@@ -205,5 +205,7 @@ def test_a_choice_that_is_made_and_another_seed_have_names_of_their_own() -> Non
         None,
         recipe.name,
     )
-    assert settled.sown(3).name == "Toy-r-small-seed3"
-    assert settled.sown(3).train.seed == 3
+    sown = recipe.sown(4, 0.2)
+    assert sown == settled.sown(4)
+    assert [one.name for one in sown] == [f"Toy-r-small-seed{seed}" for seed in (1, 2, 3)]
+    assert [one.train.seed for one in sown] == [1, 2, 3]

@@ -16,13 +16,14 @@ from trifact.paper import archive, cost, reproduction, session
 from trifact.paper.beyond import beyond
 from trifact.paper.claims import wilcoxon
 from trifact.paper.contests import keep_contest
-from trifact.paper.cost import epochs_left, seconds_an_epoch, undone
+from trifact.paper.cost import ahead, epochs_left, undone
 from trifact.paper.pace import seconds_a_step
 from trifact.paper.plan import Wish
 from trifact.paper.recipes import Choice
 from trifact.paper.reproduction import Workshop
 from trifact.paper.session import Session
 from trifact.paper.tables import Findings, table2
+from trifact.run import machine
 from trifact.run.history import Epoch
 from trifact.tensor.descent import Objective
 
@@ -78,13 +79,35 @@ def test_what_is_ahead_becomes_less_epoch_by_epoch(shop: Workshop) -> None:
     assert [one.name for one in undone(recipe, 4, shop)] == [f"{recipe.name}-seed3"]
 
 
-def test_an_epoch_takes_as_long_as_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost, "_peak_flops", lambda *about: 1e6)
+def test_an_epoch_takes_as_long_as_its_products(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost, "probed_flops", lambda *about: 1e6)
     toy = trifact.load("Toy")
     entities, facts, queries = 62, 96, len(toy.queries("train"))
-    for cap, rows in ((0, queries), (1, 2 * facts)):
-        found = seconds_an_epoch(TRAIN.replace(rank=8, cap=cap), toy)
-        assert found == pytest.approx(3 * 2 * rows * entities * 2 * 8 / 1e6)
+    capped = replace(RECIPE, train=TRAIN.replace(rank=8, cap=1))
+    flop = 3 * 2 * queries * entities * 2 * 4 + 3 * 2 * 2 * facts * entities * 2 * 8
+    epochs, length = ahead([RECIPE, capped], toy, shop)
+    assert epochs == 2 * (5 + 2)  # all of one value, and two of the other
+    assert length == pytest.approx((5 + 2) * flop / 1e6)
+
+
+def test_the_machine_is_measured_once_for_recipes_of_one_shape(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured, toy = list[tuple[object, ...]](), trifact.load("Toy")
+
+    def measure(*about: object) -> float:
+        measured.append(about[2:])
+        return 1e6
+
+    machine._probed_flops.cache_clear()
+    monkeypatch.setattr(machine, "peak_flops", measure)
+    train = TRAIN.replace(precision="auto")
+    recipes = [replace(RECIPE, train=train.replace(reg=reg, lr=reg)) for reg in (0.1, 0.2, 0.3)]
+    ahead([*recipes, replace(RECIPE, train=train.replace(rank=7))], toy, shop)
+    machine._probed_flops.cache_clear()
+    assert measured == [(62, 8), (62, 8), (62, 14), (62, 14)]  # each in two precisions
 
 
 def test_other_seeds_take_the_choice_of_the_first(shop: Workshop) -> None:

@@ -18,7 +18,7 @@ Points, gradients and weights are float64; products with tables are made in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol, Self
@@ -28,7 +28,7 @@ from torch import Tensor
 
 from trifact.answer.newton import Local, Minimum, minimize
 from trifact.errors import RunError
-from trifact.tensor.trilinear import Field, Role
+from trifact.tensor.trilinear import Way
 
 NONE = torch.empty(0, dtype=torch.float64)  # the weights of no fact
 
@@ -104,22 +104,6 @@ class _Block(NamedTuple):
     which: slice
     shares: Tensor
     log_z: Tensor
-
-
-class Way(NamedTuple):
-    """How a row makes a query with a partner, which is linear in the row; and its adjoint."""
-
-    query: Callable[[Tensor, Tensor], Tensor]
-    back: Callable[[Tensor, Tensor], Tensor]
-
-
-def way(field: Field, role: Role, towards: Role) -> Way:
-    """The way of a row in a role; its partner has the role that is left."""
-    if towards == "object":
-        return Way(field.times, field.times_conjugate)
-    if role == "object":
-        return Way(field.times_conjugate, field.times)
-    return Way(lambda u, c: field.times_conjugate(c, u), lambda g, c: field.times_conjugate(c, g))
 
 
 @dataclass(frozen=True)

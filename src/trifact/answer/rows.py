@@ -21,12 +21,12 @@ from torch import Tensor
 from trifact.answer.rivalry import Rivalry
 from trifact.answer.rowdura import DuraNorm
 from trifact.answer.rownorm import Norms
-from trifact.answer.rowobjective import Asking, Examples, RowObjective, Standing, Term, way
+from trifact.answer.rowobjective import Asking, Examples, RowObjective, Standing, Term
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, reciprocal
 from trifact.run.options import TrainConfig
 from trifact.tensor.models import Model
-from trifact.tensor.trilinear import Role, Towards
+from trifact.tensor.trilinear import Role, Towards, asker, way
 
 NEGATIVES = 10_000
 
@@ -111,8 +111,8 @@ class Rows:
 
     def asking(self, met: Meetings, entity: int | None) -> Asking:
         """The examples of an entity as the ones where it asks."""
-        role: Role = "subject" if met.towards == "object" else "object"
-        asked = Asked(role, "predicate", met.towards, met.predicates, met.answers, met.facts)
+        role, towards = asker(met.towards), met.towards
+        asked = Asked(role, "predicate", towards, met.predicates, met.answers, met.facts)
         return self._asking(asked, own=entity)
 
     def _asking(self, asked: Asked, *, own: int | None, times: float = 1.0) -> Asking:

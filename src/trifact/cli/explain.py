@@ -9,20 +9,15 @@ import typer
 from trifact.answer.options import ExplainConfig
 from trifact.cli.evaluate import RunArgument
 from trifact.cli.options import takes
+from trifact.cli.predict import ENTITY, PREDICATE
 
 
 @takes(settings=ExplainConfig)
 def explain(
     run: RunArgument,
-    subject: Annotated[
-        str, typer.Argument(metavar="SUBJECT", help="An entity: name, label or end of an IRI.")
-    ],
-    predicate: Annotated[
-        str, typer.Argument(metavar="PREDICATE", help="A predicate: name, label or end of an IRI.")
-    ],
-    object_: Annotated[
-        str, typer.Argument(metavar="OBJECT", help="An entity: name, label or end of an IRI.")
-    ],
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help=ENTITY)],
+    predicate: Annotated[str, typer.Argument(metavar="PREDICATE", help=PREDICATE)],
+    object_: Annotated[str, typer.Argument(metavar="OBJECT", help=ENTITY)],
     *,
     form: Annotated[
         Literal["table", "json"], typer.Option("--format", help="How to print it.")

@@ -11,6 +11,8 @@ from trifact.answer.options import PredictConfig
 from trifact.cli.evaluate import MemoryOption, RunArgument
 from trifact.cli.options import FACTS, takes
 
+ENTITY = "An entity: name, label or end of an IRI."
+PREDICATE = "A predicate: name, label or end of an IRI."
 FormatOption = Annotated[
     Literal["table", "tsv", "json"], typer.Option("--format", help="How to print the answers.")
 ]
@@ -19,12 +21,8 @@ FormatOption = Annotated[
 @takes(settings=PredictConfig, reading=FACTS)
 def predict(
     run: RunArgument,
-    name: Annotated[
-        str, typer.Argument(metavar="SUBJECT", help="An entity: name, label or end of an IRI.")
-    ],
-    other: Annotated[
-        str, typer.Argument(metavar="PREDICATE", help="A predicate: name, label or end of an IRI.")
-    ],
+    name: Annotated[str, typer.Argument(metavar="SUBJECT", help=ENTITY)],
+    other: Annotated[str, typer.Argument(metavar="PREDICATE", help=PREDICATE)],
     *,
     is_object: Annotated[
         bool, typer.Option("--object", help="The entity is the object: ask for subjects.")

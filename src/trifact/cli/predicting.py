@@ -58,7 +58,7 @@ def run_prediction(
     """Answer, and show it."""
     predictor = _predictor(Run(path), with_facts, as_said(reading, of=with_facts, flag="--with"))
     found = _answered(predictor, question)
-    if not _show(found, form):
+    if not print_for_programs(found, form):
         if predictor.calibration is None:
             say(f"no probabilities: the run has no calibration; make one: trifact calibrate {path}")
         _show_answers(found, question, predictor)
@@ -111,11 +111,11 @@ def run_scoring(
     if output.file is not None:
         write_answers(found, output.file, overwrite=output.overwrite)
         say(f"{output.file}: {count(len(found), 'fact')} written")
-    elif not _show(found, output.form):
+    elif not print_for_programs(found, output.form):
         _show_facts(found)
 
 
-def _show(found: Answers, form: str) -> bool:
+def print_for_programs(found: Answers, form: str) -> bool:
     """Print it for programs, if that is asked for."""
     if form != "table":
         typer.echo(found.to_json() if form == "json" else found.to_tsv(), nl=form == "json")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from trifact.answer.answers import Answers, Cell, written
 from trifact.answer.inversion import inverses
 from trifact.answer.options import SimilarConfig
 from trifact.answer.run import Run
+from trifact.cli.predicting import print_for_programs
 from trifact.cli.screen import say, screen, table
 from trifact.errors import ConfigError
 
@@ -24,9 +23,9 @@ def run_similarity(
     if not name:
         raise ConfigError("give the name of an entity, of a --predicate, or say --relations")
     found = Run(path).similar(name, predicate=predicate, **settings)
-    if form != "table":
-        _print(found, form)
-    elif len(found):
+    if print_for_programs(found, form):
+        return
+    if len(found):
         screen().print(_grid(found))
     else:
         say("there is nothing else to be like it")
@@ -41,16 +40,11 @@ def run_relations(path: Path, name: str, *, settings: dict[str, Any], form: str)
     config, run = SimilarConfig.from_values(settings), Run(path)
     budget = config.budget_mb * 2**20
     found = inverses(run.model(), run.graph(), budget=budget)
-    if form != "table":
-        _print(found, form)
+    if print_for_programs(found, form):
         return
     screen().print(_relations(found))
     if len(found) > SHOWN:
         say(f"the {SHOWN} clearest of {len(found):,} predicates; all of them: --format tsv")
-
-
-def _print(found: Answers, form: str) -> None:
-    typer.echo(found.to_json() if form == "json" else found.to_tsv(), nl=form == "json")
 
 
 def _grid(found: Answers) -> object:

@@ -9,7 +9,7 @@ import typer
 from trifact.answer.options import SimilarConfig
 from trifact.cli.evaluate import RunArgument
 from trifact.cli.options import takes
-from trifact.cli.predict import FormatOption
+from trifact.cli.predict import ENTITY, FormatOption
 
 
 @takes(settings=SimilarConfig)
@@ -17,9 +17,7 @@ def similar(
     run: RunArgument,
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="An entity: name, label or end of an IRI.", show_default=False
-        ),
+        typer.Argument(metavar="NAME", help=ENTITY, show_default=False),
     ] = "",
     *,
     predicate: Annotated[

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from operator import mul
 
 import torch
 
@@ -12,24 +11,27 @@ from trifact.paper.recipes import Recipe
 from trifact.paper.reproduction import Workshop, finished, run_folder
 from trifact.run.folder import HISTORY
 from trifact.run.history import read
-from trifact.run.machine import flop_of_products, peak_flops
+from trifact.run.machine import flop_of_products, probed_flops
 from trifact.run.options import TrainConfig
 from trifact.run.preparation import type_of_products, width_of, with_precision
 
-_peak_flops = cache(peak_flops)
 
-
-def undone(recipe: Recipe, seeds: int, shop: Workshop) -> Iterator[Recipe]:
+def undone(recipe: Recipe, seeds: int, shop: Workshop) -> list[Recipe]:
     """What is without a record: the recipe, and what it chooses with other seeds."""
-    record, settled = finished(recipe, shop), recipe
-    if record is None:
-        yield recipe
-    if recipe.choice:  # before it is made, any value will do: all cost the same
-        settled = recipe.settled(record["choice"]["chosen"] if record else recipe.choice.values[0])
-    for seed in range(1, seeds):
-        other = settled.sown(seed)
-        if record is None or finished(other, shop) is None:
-            yield other
+    record = finished(recipe, shop)
+    if record is None:  # before the choice is made, any value will do: all cost the same
+        return [recipe, *recipe.sown(seeds, recipe.choice.values[0] if recipe.choice else None)]
+    others = recipe.sown(seeds, record["choice"].get("chosen"))
+    return [other for other in others if finished(other, shop) is None]
+
+
+def ahead(recipes: list[Recipe], graph: Graph, shop: Workshop) -> tuple[int, float]:
+    """The most epochs that recipes on a graph have left, and the seconds of their products."""
+    queries = graph.queries("train")
+    chunks = {cap: int(queries.chunks(cap).sum()) for cap in {r.train.cap for r in recipes}}
+    epochs = [epochs_left(recipe, shop) for recipe in recipes]
+    seconds = [seconds_an_epoch(r.train, graph, chunks[r.train.cap]) for r in recipes]
+    return sum(epochs), sum(map(mul, epochs, seconds))
 
 
 def epochs_left(recipe: Recipe, shop: Workshop) -> int:
@@ -41,9 +43,8 @@ def epochs_left(recipe: Recipe, shop: Workshop) -> int:
     return max(0, epochs - sum(len(read(folder / HISTORY)) for folder in folders))
 
 
-def seconds_an_epoch(config: TrainConfig, graph: Graph) -> float:
-    """How long the matrix products of an epoch take at this machine's peak."""
+def seconds_an_epoch(config: TrainConfig, graph: Graph, queries: int) -> float:
+    """How long the matrix products of an epoch of some queries take at this machine's peak."""
     config, size = with_precision(config, graph), (len(graph.entities), width_of(config))
-    peak = _peak_flops(type_of_products(config), torch.device(config.device), *size)
-    queries = int(graph.queries("train").chunks(config.cap).sum())
+    peak = probed_flops(type_of_products(config), torch.device(config.device), *size)
     return flop_of_products(queries, *size) / peak

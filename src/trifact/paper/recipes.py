@@ -72,9 +72,11 @@ class Recipe:
         train = self.train.replace(**{self.choice.setting: value})
         return replace(self, train=train, choice=None)
 
-    def sown(self, seed: int) -> Recipe:
-        """The same with another seed."""
-        return replace(self, train=self.train.replace(seed=seed))
+    def sown(self, seeds: int, chosen: float | None = None) -> list[Recipe]:
+        """The same with other seeds, from 1 on; of a choice, with the value that was chosen."""
+        settled = self if chosen is None else self.settled(chosen)
+        assert settled.choice is None
+        return [replace(settled, train=settled.train.replace(seed=s)) for s in range(1, seeds)]
 
 
 def read_recipe(path: Path) -> Recipe:

@@ -8,7 +8,7 @@ from trifact.errors import DownloadError
 from trifact.graph.loading import load
 from trifact.paper.archive import Record
 from trifact.paper.contests import CONTESTS, keep_contest, name_of
-from trifact.paper.cost import epochs_left, seconds_an_epoch, undone
+from trifact.paper.cost import ahead, undone
 from trifact.paper.plan import Target, Wish
 from trifact.paper.recipes import Recipe
 from trifact.paper.reproduction import Workshop, reproduce
@@ -39,19 +39,19 @@ class Session:
 
     def _announce(self, recipes: list[Recipe], seeds: int) -> set[str]:
         """Say how long it will take; the datasets that are needed and cannot be had."""
-        ahead = [one for recipe in recipes for one in undone(recipe, seeds, self.shop)]
+        wanted = [one for recipe in recipes for one in undone(recipe, seeds, self.shop)]
         missing, epochs, length = set[str](), 0, 0.0
-        for dataset in dict.fromkeys(recipe.dataset for recipe in ahead):
+        for dataset in dict.fromkeys(recipe.dataset for recipe in wanted):
             try:
                 graph = load(dataset, progress=self.shop.progress)
             except DownloadError as error:
                 missing.add(dataset)
                 self.shop.say(f"{dataset} is left out: {error}")
                 continue
-            for recipe in (one for one in ahead if one.dataset == dataset):
-                left = epochs_left(recipe, self.shop)
-                epochs += left
-                length += left * seconds_an_epoch(recipe.train, graph)
+            more, longer = ahead(
+                [one for one in wanted if one.dataset == dataset], graph, self.shop
+            )
+            epochs, length = epochs + more, length + longer
         if epochs:
             self.shop.say(
                 f"at most {epochs:,} epochs are ahead, and {shown(length)} of this machine "
@@ -62,8 +62,8 @@ class Session:
     def _with_seeds(self, recipe: Recipe, seeds: int) -> list[Record]:
         """The recipe, then what it chose with other seeds."""
         record = reproduce(recipe, self.shop)
-        chosen = recipe.settled(record["choice"]["chosen"]) if recipe.choice else recipe
-        return [record, *(reproduce(chosen.sown(seed), self.shop) for seed in range(1, seeds))]
+        others = recipe.sown(seeds, record["choice"].get("chosen"))
+        return [record, *(reproduce(other, self.shop) for other in others)]
 
     def _contests(self, dataset: str, target: Target) -> None:
         """All pairs of recipes, both of which are wished for."""

@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import torch
@@ -77,6 +78,15 @@ def flop_of_products(queries: int, rows: int, width: int) -> int:
 
 def faster_precision(device: torch.device, rows: int, width: int) -> str:
     """bfloat16 where its products are clearly faster than those of float32, else float32."""
-    rows = min(rows, max(1, PROBE // width))
-    half, single = (peak_flops(t, device, rows, width) for t in (torch.bfloat16, torch.float32))
+    half, single = (probed_flops(t, device, rows, width) for t in (torch.bfloat16, torch.float32))
     return "bfloat16" if half > WORTH_IT * single else "float32"
+
+
+def probed_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) -> float:
+    """The peak with a part of a table (rows, width); a process measures it once for a shape."""
+    return _probed_flops(dtype, device, min(rows, max(1, PROBE // width)), width)
+
+
+@cache
+def _probed_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) -> float:
+    return peak_flops(dtype, device, rows, width)

@@ -75,7 +75,7 @@ class Model:
 
     def source(self, towards: Towards) -> str:
         """The name of the table of a query's entity; the candidates' is `roles[towards]`."""
-        return self.roles["subject" if towards == "object" else "object"]
+        return self.roles[trilinear.asker(towards)]
 
     def query(self, entity: Tensor, predicate: Tensor, *, towards: Towards) -> Tensor:
         """From rows of entities and predicates, (B, D) each, to queries (B, D)."""

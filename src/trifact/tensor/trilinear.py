@@ -11,7 +11,8 @@ with query a∘b towards objects and c∘conj(b) towards subjects (∘ entry-wis
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from collections.abc import Callable
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -77,22 +78,41 @@ class Complex:
         return torch.cat([half * factors for half in x.chunk(2, -1)], -1)
 
 
+class Way(NamedTuple):
+    """How one of a query's two rows makes it with the other, which is linear in it; its adjoint."""
+
+    query: Callable[[Tensor, Tensor], Tensor]
+    """From the row and the other one to the query: (B, D) each."""
+    back: Callable[[Tensor, Tensor], Tensor]
+    """From the gradient of the query and the other row to that of the row."""
+
+
+def way(field: Field, role: Role, towards: Role) -> Way:
+    """The way of the row in a role; the other row has the role that is left.
+
+    With <x, y> = Re(x conj(y)), the gradient g of q = x∘y gives x that of g∘conj(y), and y
+    likewise; that of q = x∘conj(y) gives x that of g∘y, and y that of x∘conj(g).
+    """
+    if towards == "object":
+        return Way(field.times, field.times_conjugate)
+    if role == "object":
+        return Way(field.times_conjugate, field.times)
+    return Way(lambda u, c: field.times_conjugate(c, u), lambda g, c: field.times_conjugate(c, g))
+
+
+def asker(towards: Towards) -> Role:
+    """The role of the entity of a query."""
+    return "subject" if towards == "object" else "object"
+
+
 def query(field: Field, entity: Tensor, predicate: Tensor, *, towards: Towards) -> Tensor:
     """The vector whose dot product with a candidate row is the score: (B, D)."""
-    if towards == "object":
-        return field.times(entity, predicate)
-    return field.times_conjugate(entity, predicate)
+    return way(field, asker(towards), towards).query(entity, predicate)
 
 
 def adjoint(
     field: Field, d_query: Tensor, entity: Tensor, predicate: Tensor, *, towards: Towards
 ) -> tuple[Tensor, Tensor]:
-    """From the gradient g of a query to those of its entity e and predicate b: (B, D) each.
-
-    With <x, y> = Re(x conj(y)), q = e∘b gives d_e = g∘conj(b) and d_b = g∘conj(e);
-    q = e∘conj(b) gives d_e = g∘b and d_b = e∘conj(g).
-    """
-    if towards == "object":
-        d_predicate = field.times_conjugate(d_query, entity)
-        return field.times_conjugate(d_query, predicate), d_predicate
-    return field.times(d_query, predicate), field.times_conjugate(entity, d_query)
+    """From the gradient of a query to those of its entity and predicate: (B, D) each."""
+    d_entity = way(field, asker(towards), towards).back(d_query, predicate)
+    return d_entity, way(field, "predicate", towards).back(d_query, entity)
