@@ -20,6 +20,16 @@ def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_block_that_fails_leaves_no_folder_that_was_made_for_it(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "new" / "below" / "file"):
+        _ = 1 / 0
+    assert list(tmp_path.iterdir()) == []
+    write_text(tmp_path / "new" / "file", "")
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "new" / "other"):
+        _ = 1 / 0
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["file"]
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     write_text(tmp_path / "file", "")
     with pytest.raises(OutputError, match=r"file/below: cannot be written"):
