@@ -28,6 +28,16 @@ def test_a_file_is_for_whom_the_umask_says_whoever_writes_it(tmp_path: Path) -> 
     assert (tmp_path / "own").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
+def test_a_block_that_fails_leaves_no_folder_that_was_made_for_it(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "new" / "below" / "file"):
+        _ = 1 / 0
+    assert list(tmp_path.iterdir()) == []
+    write_text(tmp_path / "new" / "file", "")
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "new" / "other"):
+        _ = 1 / 0
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["file"]
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     write_text(tmp_path / "file", "")
     with pytest.raises(OutputError, match=r"file/below: cannot be written"):

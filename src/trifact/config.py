@@ -22,14 +22,18 @@ import dataclasses
 import difflib
 import json
 import math
+import re
 import tomllib
 import types
 import typing
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from trifact.errors import ConfigError, InputError
+
+KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
 
 
 def option(
@@ -97,6 +101,17 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None
     except ValueError as error:
         raise InputError(f"this is not TOML ({error})", path=path) from None
+
+
+def line_of(path: Path, problem: str, *, but: Collection[str] = ()) -> int | None:
+    """The line of a TOML file that sets what a problem names first; some settings aside."""
+    places = dict[int, int]()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        key = KEY.match(line)
+        named = key and key[1] not in but and re.search(rf"\b{re.escape(key[1])}\b", problem)
+        if named:
+            places[number] = named.start()
+    return min(places, key=lambda number: places[number], default=None)
 
 
 def doc(config: type[Config], name: str) -> str:

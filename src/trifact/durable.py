@@ -17,10 +17,12 @@ def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`, which takes its place once all is written.
 
     The file is synced before the rename and the folder after it, so a kill at any moment leaves
-    the old file or the new one. If the block fails nothing of it stays. Whoever writes it, it can
-    be read by whom the umask says: safetensors gives its files to their owner alone.
+    the old file or the new one. If the block fails nothing of it stays, nor a folder made for it.
+    Whoever writes it, it can be read by whom the umask says: safetensors gives its files to their
+    owner alone.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    made = [folder for folder in path.parents if not os.path.exists(folder)]  # noqa: PTH110 - never raises
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.touch()
@@ -35,6 +37,8 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+            for folder in made:
+                folder.rmdir()  # which a file in it, such as the one just written, forbids
 
 
 def refuse_existing(*paths: Path, overwrite: bool) -> None:

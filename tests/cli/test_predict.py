@@ -25,6 +25,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "facts.tsv").write_text("France\thas capital\tParis\nFrance\thas capital\tAtlantis\n")
     (folder / "cities.txt").write_text("Paris\n\nBerlin\n")
     (folder / "none.txt").write_text("\n")
+    (folder / "wrong.txt").write_text("Paris\n\nBerln\n")
     return folder
 
 
@@ -98,6 +99,11 @@ def test_nothing_is_said_by_factors_that_were_altered(
         (("predict", "world", "France", "has capital", "-k", "0"), "k must be at least 1"),
         (("predict", "world", "France", "has capital", "--candidates", "none.txt"), "no name in"),
         (("predict", "world", "France", "Paris", "--predicate", "--among", "observed"), "entities"),
+        (("predict", "world", "France", "has capital", "--budget-mb", "0"), "^--budget-mb must be"),
+        (
+            ("predict", "world", "France", "has capital", "--candidates", "wrong.txt"),
+            r"wrong.txt:3: there is no entity 'Berln'; did you mean 'Berlin'",
+        ),
         (("score", "world", "nothing.tsv"), "there is no such file"),
         (("score", "world", "facts.tsv", "--out", "x.doc"), "name it .tsv"),
         (("predict", "world", "France", "Paris", "--header", "no"), "give one with --with"),

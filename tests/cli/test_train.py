@@ -12,7 +12,7 @@ from tests.cli.test_commands import run
 from trifact.answer.calibration import read_calibration
 from trifact.cli import training as work
 from trifact.cli.training import Request, run_training
-from trifact.errors import ConfigError, OutputError
+from trifact.errors import ConfigError, OutputError, TrifactError
 from trifact.graph.writers import write_facts
 from trifact.run import training
 from trifact.run.run import Run
@@ -46,6 +46,38 @@ def test_names_are_printed_to_the_letter(facts: str, tmp_path: Path) -> None:
     assert "odd [/b]" in shown
     assert "is [kg]" in run("evaluate", folder, cwd=tmp_path).stdout
     assert "is [kg]" in run("data", "describe", facts, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        ("# mine\nrank = 4\nlearning = 1\n", {}, r"^\S*my.toml:3: there is no setting 'learning'"),
+        ('rank = 4\nlr = "x"\n', {}, r"^\S*my.toml:2: lr must be float"),
+        ("rank = 0\n", {"lr": -1.0}, r"^\S*my.toml:1: rank must be at least 1"),
+        ("lr = -1.0\n", {"lr": -2.0}, r"^lr must be at least 0, not -2"),
+        (
+            'reg_predicates = 0.1\nregularizer = "dura"\n',
+            {},
+            r"^\S*my.toml:1: DURA has one lambda, reg; leave reg_predicates out",
+        ),
+    ],
+)
+def test_a_wrong_setting_of_a_file_is_said_with_its_line(
+    text: str, options: dict[str, Any], problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(text)
+    with pytest.raises(TrifactError, match=problem):
+        run_training(asked("World", config=path, settings=options))
+
+
+def test_settings_are_called_as_they_were_typed(tmp_path: Path) -> None:
+    words = ("--regularizer", "dura", "--reg-predicates", "0.1", "--reg", "1")
+    done = run("train", "World", *words, cwd=tmp_path)
+    sentence = "DURA has one lambda, reg; leave --reg-predicates out"
+    assert done.stderr == f"trifact: {sentence}\n"
+    refused = run("train", "World", "--valid", "7", "--test", "0", cwd=tmp_path)
+    assert refused.stderr == "trifact: --valid must be at most 0.5, not 7\n"
 
 
 def test_a_run_that_goes_on_takes_no_other_place_or_facts(facts: str, tmp_path: Path) -> None:

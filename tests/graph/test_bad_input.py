@@ -48,7 +48,6 @@ BAD = {
     "a NUL": ("f.tsv", GOOD + b"a\tp\tb\0\n", "f.tsv:3: the line holds a NUL byte"),
     "a NUL at once": ("f.tsv", b"a\0\tp\tb\n" + GOOD, "f.tsv:1: the line holds a NUL byte"),
     "invalid UTF-8": ("f.tsv", GOOD + b"a\tp\t\xe9\n", "f.tsv:3: byte 5 of the line is not UTF-8"),
-    "UTF-16": ("f.tsv", "a\tp\tb\n".encode("utf-16"), "f.tsv:1: "),
     "a long line": ("f.tsv", GOOD + b"x" * (LONGEST_LINE + 1), "f.tsv:3: the line is longer than"),
     "a long first line": ("f.csv", b"x" * 3_000_000, "f.csv:1: the line is longer than"),
     "an empty subject": ("f.tsv", GOOD + b"\tp\tb\n", "f.tsv:3: the subject is empty"),
@@ -75,9 +74,15 @@ BAD = {
         "f.parquet:2: a name of this row is null",
     ),
     "no Parquet": ("f.parquet", b"a\tp\tb\n", "f.parquet: its name says Parquet but"),
-    "broken Parquet": ("f.parquet", b"PAR1\0\0", "f.parquet: this is not Parquet"),
+    "broken Parquet": (
+        "f.parquet",
+        b"PAR1\0\0",
+        "f.parquet: this is not Parquet, or it is damaged or cut short; write or fetch it again",
+    ),
+    "UTF-16": ("f.tsv", "a\tp\tb\n".encode("utf-16"), "f.tsv: this is UTF-16; save it as UTF-8"),
+    "old Excel": ("f.xls", b"\xd0\xcf\x11\xe0" + bytes(9), "f.xls: this is an Excel workbook"),
     "no format": ("f.dat", b"hello\n", "f.dat:1: its format cannot be told"),
-    "a zip file": ("f.zip", b"PK\x03\x04" + bytes(30), "f.zip: this is zip; unpack it"),
+    "a zip file": ("f.zip", b"PK\x03\x04" + bytes(30), "f.zip: this is a zip archive or a spre"),
 }
 
 

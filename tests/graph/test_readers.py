@@ -145,6 +145,14 @@ def test_a_temporary_folder_that_cannot_be_made_is_an_output_error(
         trifact.load([("a", "p", "b")])
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk here")
+def test_a_full_disk_is_said_in_our_words(table: FactTable) -> None:
+    full = "copy (select 1) to '/dev/full' (format parquet, use_tmp_file false)"
+    sentence = r"temporary files cannot be written \(No space left on device\); free some space"
+    with pytest.raises(OutputError, match=sentence):
+        table.query(full)
+
+
 def test_a_full_disk_while_expanding_is_an_output_error(
     file: Make, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,7 +112,7 @@ def test_a_frame_that_wants_a_huge_window_is_refused(file: Make) -> None:
     [
         ("xz", lzma.compress(TEXT)),
         ("bzip2", bz2.compress(TEXT)),
-        ("zip", b"PK\x03\x04" + bytes(50)),
+        ("a zip archive or a spreadsheet", b"PK\x03\x04" + bytes(50)),
     ],
 )
 def test_other_archives_are_called_by_name(kind: str, content: bytes, file: Make) -> None:

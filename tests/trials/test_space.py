@@ -118,13 +118,14 @@ def test_every_model_and_norm_of_the_paper_has_its_space() -> None:
         ("rank = [1, 2", "this is not TOML"),
     ],
 )
-def test_a_bad_space_is_one_sentence_that_names_the_file(
+def test_a_bad_space_is_one_sentence_that_names_file_and_line(
     tmp_path: Path, text: str, sentence: str
 ) -> None:
     path = write(tmp_path, text)
     with pytest.raises(InputError) as caught:
         read_space(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    line = "" if "not TOML" in sentence else f":{len(text.splitlines())}"
+    assert str(caught.value).startswith(f"{path}{line}: ")
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,8 +44,12 @@ def takes(**configs: type[Config] | Some) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def wrapper(**arguments: Any) -> None:  # noqa: ANN401
-            given = {name: _given(part, arguments) for name, part in parts.items()}
-            command(**arguments, **given)
+            typed = [n for part in parts.values() for n in part.names if arguments[n] is not None]
+            try:
+                given = {name: _given(part, arguments) for name, part in parts.items()}
+                command(**arguments, **given)
+            except ConfigError as error:
+                raise ConfigError(_with_flags(str(error), typed)) from None
 
         own = inspect.signature(command, eval_str=True)
         kept = [p for p in own.parameters.values() if p.name not in configs]
@@ -55,6 +60,17 @@ def takes(**configs: type[Config] | Some) -> Callable[[Command], Command]:
         return wrapper
 
     return decorate
+
+
+def _with_flags(sentence: str, names: list[str]) -> str:
+    """What is wrong with settings, called as they were typed.
+
+    Some names are also words: these are meant where the sentence begins.
+    """
+    for name in names:
+        meant = rf"\b{name}\b" if "_" in name else rf"^{name}\b"
+        sentence = re.sub(meant, f"--{name.replace('_', '-')}", sentence)
+    return sentence
 
 
 def _part(config: type[Config] | Some) -> Some:

@@ -13,6 +13,7 @@ from trifact.answer.answers import Answers, Cell, written
 from trifact.answer.calibration import read_calibration
 from trifact.answer.files import check_free, write_answers
 from trifact.answer.folding import with_new_entities
+from trifact.answer.names import Names
 from trifact.answer.options import PredictConfig
 from trifact.answer.predictor import Predictor
 from trifact.answer.scorefile import score_file
@@ -80,21 +81,29 @@ def _answered(predictor: Predictor, question: Question) -> Answers:
         if question.candidates is not None or "among" in question.settings:
             raise ConfigError("candidates are entities; they cannot be given with --predicate")
         return predictor.predicates(*names, **question.settings)
-    candidates = None if question.candidates is None else _names_in(question.candidates)
+    candidates = None
+    if question.candidates is not None:
+        candidates = _names_in(question.candidates, predictor.names)
     settings = {"candidates": candidates, **question.settings}
     if question.wanted == "subject":
         return predictor.subjects(question.other, question.name, **settings)
     return predictor.objects(*names, **settings)
 
 
-def _names_in(path: Path) -> list[str]:
-    """The lines of a file that are not empty."""
-    bad = BadLines(path, skip=False)
+def _names_in(path: Path, known: Names) -> list[str]:
+    """The lines of a file that are not empty; each must be a name or label."""
+    bad, names = BadLines(path, skip=False), list[str]()
     with Source.at(path, cap=LARGEST).open() as stream:
-        names = [without_end(line) for _, line in text_lines(stream, bad)]
-    if not any(names):
+        for number, line in text_lines(stream, bad):
+            if name := without_end(line):
+                try:
+                    known.entity(name)
+                except InputError as error:
+                    bad.report(number, error.problem)
+                names.append(name)
+    if not names:
         raise InputError("there is no name in it; put one candidate on a line", path=path)
-    return [name for name in names if name]
+    return names
 
 
 def run_scoring(

@@ -8,9 +8,9 @@ from typing import Any
 
 from trifact.answer.calibration import Calibration, adopt, calibrate_new, read_calibration
 from trifact.cli.screen import heading, say, screen, watching
-from trifact.config import read_toml
+from trifact.config import line_of, read_toml
 from trifact.durable import write_text
-from trifact.errors import ConfigError
+from trifact.errors import ConfigError, InputError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
@@ -40,7 +40,17 @@ class Request:
     @property
     def given(self) -> dict[str, Any]:
         """The settings of the file, and of the options, which override them."""
-        return {**(read_toml(self.config) if self.config else {}), **self.settings}
+        if self.config is None:
+            return self.settings
+        values = {**read_toml(self.config), **self.settings}
+        try:
+            TrainConfig.from_values(values)
+        except ConfigError as error:
+            line = line_of(self.config, str(error), but=self.settings)
+            if line is None:  # it is about an option
+                raise
+            raise InputError(str(error), path=self.config, line=line) from None
+        return values
 
 
 def run_training(asked: Request) -> None:

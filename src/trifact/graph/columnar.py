@@ -28,8 +28,9 @@ def read_parquet(
     try:
         source = f"read_parquet({quoted(table.link(path))})"
         return _read(source, split, config, table=table, bad=bad), bad
-    except duckdb.Error as error:
-        raise InputError(f"this is not Parquet ({first_line(error)})", path=shown) from None
+    except duckdb.Error:
+        problem = "this is not Parquet, or it is damaged or cut short; write or fetch it again"
+        raise InputError(problem, path=shown) from None
 
 
 def read_table(

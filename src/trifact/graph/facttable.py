@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -21,6 +23,7 @@ from trifact.graph.vocabulary import Vocabulary
 Row = tuple[str, str, str]
 SPLITS = ("train", "valid", "test")
 ROWS_AT_ONCE = 50_000
+NO_SPACE = os.strerror(errno.ENOSPC)
 
 
 @contextmanager
@@ -29,8 +32,12 @@ def disk() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = f"temporary files cannot be written ({error.strerror or error})"
-        raise OutputError(f"{why}; free some space, or set TMPDIR to a folder with more") from None
+        raise _no_temporary_files(error.strerror or str(error)) from None
+
+
+def _no_temporary_files(why: str) -> OutputError:
+    advice = "free some space, or set TMPDIR to a folder with more"
+    return OutputError(f"temporary files cannot be written ({why}); {advice}")
 
 
 def quoted(text: object) -> str:
@@ -86,7 +93,7 @@ class FactTable:
         return link
 
     def query(self, sql: str) -> list[tuple[object, ...]]:
-        """The rows of a query; DuckDB's own errors go through, but for a lack of memory."""
+        """The rows of a query; DuckDB's errors go through, but for a lack of memory or space."""
         with _interruptible():
             return self._base.execute(sql).fetchall()
 
@@ -232,12 +239,16 @@ class FactTable:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C as Python knows it, and a lack of memory as an InputError that says what to do."""
+    """Ctrl-C as Python knows it; a lack of memory or of space as an error that says what to do."""
     try:
         yield
     except duckdb.OutOfMemoryException:
         what_to_do = "raise --memory-mb, or free some disk for temporary files"
         raise InputError(f"the facts do not fit into memory; {what_to_do}") from None
+    except duckdb.IOException as error:
+        if NO_SPACE not in str(error):
+            raise
+        raise _no_temporary_files(NO_SPACE) from None
     except RuntimeError as error:
         if "interrupted" in str(error):
             raise KeyboardInterrupt from None
@@ -252,9 +263,11 @@ def _own_work() -> Iterator[None]:
     except duckdb.InvalidInputException as error:
         raise InputError(f"a name is not text ({first_line(error)})") from None
     except duckdb.Error as error:
-        raise OutputError(f"temporary files cannot be written ({first_line(error)})") from None
+        raise _no_temporary_files(first_line(error)) from None
 
 
 def first_line(error: Exception) -> str:
     """What DuckDB says, without the advice for its own users."""
+    if NO_SPACE in str(error):
+        return NO_SPACE
     return one_line(next(iter(str(error).splitlines()), type(error).__name__))

@@ -72,7 +72,7 @@ def choose(source: Source, config: LoadConfig) -> tuple[str, str]:
         raise InputError(f"{problem}: {advice}", path=source.path, line=1)
     for name, formats in MEANT_FOR.items():
         if kind not in formats and getattr(config, name) != getattr(LoadConfig, name):
-            problem = f"{name} cannot be given for {SHOWN[kind]}; leave it out"
+            problem = f"--{name} cannot be given for {SHOWN[kind]}; leave it out"
             raise InputError(problem, path=source.path)
     return kind, how
 

@@ -24,7 +24,15 @@ BLOCK = 1 << 20
 ZSTD_BLOCK = 1 << 10  # so few bytes expand to 43 MB at worst
 ZSTD_WINDOW = 1 << 27
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-FOREIGN = {b"PK\x03\x04": "zip", b"\xfd7zXZ\x00": "xz", b"BZh91AY&SY": "bzip2"}
+UNPACK, UTF_8 = "unpack it, or use gzip or zstd", "save it as UTF-8"
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook; save the sheet as CSV",
+    b"\xfd7zXZ\x00": f"xz; {UNPACK}",
+    b"BZh91AY&SY": f"bzip2; {UNPACK}",
+    b"\xff\xfe": f"UTF-16; {UTF_8}",
+    b"\xfe\xff": f"UTF-16; {UTF_8}",
+}
 # control characters, ends of lines and paragraphs, changes of direction, bytes that are no text
 CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 BOM = b"\xef\xbb\xbf"
@@ -46,7 +54,7 @@ class Source:
             head = file.read(max(map(len, FOREIGN)))
         foreign = next((kind for magic, kind in FOREIGN.items() if head.startswith(magic)), "")
         if foreign:
-            raise InputError(f"this is {foreign}; unpack it, or use gzip or zstd", path=path)
+            raise InputError(f"this is {foreign}", path=path)
         kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
         return cls(path, kind, cap)
 

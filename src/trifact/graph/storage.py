@@ -11,7 +11,7 @@ import numpy as np
 
 from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
-from trifact.graph.facttable import SPLITS
+from trifact.graph.facttable import SPLITS, first_line
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
 from trifact.graph.vocabulary import Vocabulary
@@ -83,8 +83,7 @@ def open_graph(folder: Path) -> Graph:
             **{split: _facts(base, folder, split) for split in SPLITS},
         )
     except (OSError, ValueError, KeyError, TypeError, duckdb.Error) as error:
-        first_line = str(error).partition("\n")[0]
-        raise RunError(f"{path}: there is no graph of a run here ({first_line})") from None
+        raise RunError(f"{path}: there is no graph of a run here ({first_line(error)})") from None
     if graph.content_hash != about["content_hash"]:
         raise RunError(f"{folder / 'facts.parquet'}: its facts are not those that were kept")
     return graph
@@ -97,8 +96,7 @@ def write_parquet(path: Path, columns: dict[str, Any], select: str = "from colum
         try:
             base.execute(f"copy ({select}) to {_quoted(part)} (format parquet, compression zstd)")
         except duckdb.Error as error:
-            why = str(error).partition("\n")[0]
-            raise OutputError(f"{path}: cannot be written ({why})") from None
+            raise OutputError(f"{path}: cannot be written ({first_line(error)})") from None
 
 
 def _names(

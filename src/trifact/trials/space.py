@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from trifact.config import doc, read_toml
+from trifact.config import doc, line_of, read_toml
 from trifact.errors import ConfigError, InputError
 from trifact.run.options import TrainConfig
 from trifact.trials.options import SearchConfig
@@ -130,7 +130,7 @@ def read_space(
     try:
         return _parts(values, path.stem)
     except ConfigError as error:
-        raise InputError(str(error), path=path) from None
+        raise InputError(str(error), path=path, line=line_of(path, str(error))) from None
 
 
 def _parts(values: dict[str, Any], name: str) -> tuple[Space, dict[str, Any]]:
