@@ -10,6 +10,7 @@ import typer
 from trifact.answer.options import PredictConfig
 from trifact.cli.evaluate import MemoryOption, RunArgument
 from trifact.cli.options import takes
+from trifact.errors import ConfigError
 
 FormatOption = Annotated[
     Literal["table", "tsv", "json"], typer.Option("--format", help="How to print the answers.")
@@ -40,6 +41,8 @@ def predict(
     """Ask a run: the objects of a subject and a predicate, best first."""
     from trifact.cli.predicting import Question, run_prediction
 
+    if predicate and is_object:
+        raise ConfigError("--object asks for subjects, --predicate for predicates; give one")
     wanted = "predicate" if predicate else "subject" if is_object else "object"
     question = Question(name, other, wanted, candidates, settings)
     run_prediction(run, question, with_facts=with_facts, form=form)
