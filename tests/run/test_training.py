@@ -249,16 +249,6 @@ def test_two_processes_cannot_train_one_run(graph: Graph, tmp_path: Path) -> Non
     assert "another process is training here" in refused[0]
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="not the folder of a run"):
-        trifact.load_run(tmp_path)
-    for number in range(5):
-        (tmp_path / f"run{number}").mkdir()
-        (tmp_path / f"run{number}" / "config.toml").touch()
-    with pytest.raises(RunError, match="runs in it: run0, run1, run2, and 2 more"):
-        trifact.load_run(tmp_path)
-
-
 def test_training_that_beats_the_measured_peak_is_the_peak(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,8 @@ def read_config(path: Path) -> TrainConfig:
     """The settings of a run; a folder without them is no run."""
     try:
         text = (path / CONFIG).read_text(encoding="utf-8")
+    except PermissionError as error:
+        raise RunError(f"{path / CONFIG}: cannot be read ({error.strerror})") from None
     except (OSError, UnicodeDecodeError):
         raise _no_run(path) from None
     try:
