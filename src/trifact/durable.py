@@ -69,6 +69,8 @@ def read_json(
             raise ValueError(f"it has no {lacking[0]!r}")
     except FileNotFoundError:
         return None
+    except PermissionError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror})") from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(f"{path}: this is no {what} ({error}); {advice}") from None
     if version > newest:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,20 @@ def test_the_list_names_every_benchmark() -> None:
     shown = run("data", "list").stdout
     assert all(name in shown for name in ("WN18RR", "YAGO3-10", "CoDEx-L", "World"))
     assert "SHA-256" in run("data", "list", "umls").stdout
-    assert "bundled" in run("data", "list", "World").stdout
+    about = run("data", "list", "World").stdout
+    assert "bundled" in about
+    assert "GeoNames, https://www.geonames.org, licensed under CC BY 4.0" in about
+    assert max(map(len, about.splitlines()[1:])) <= 80
+
+
+def test_a_ctrl_c_before_the_command_is_there_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-m", "trifact", "data", "list"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=paths)
+    assert (done.returncode, done.stderr) == (130, "trifact: interrupted\n")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"]["trifact"] == "trifact.__main__:main"
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

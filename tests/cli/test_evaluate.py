@@ -112,7 +112,8 @@ def test_a_report_has_no_place_in_a_run_that_cannot_be_written_to(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("evaluate", "nowhere"), "this is not the folder of a run"),
+        (("evaluate", "nowhere"), "nowhere: there is no such folder; give that of a run"),
+        (("evaluate", "."), "this is not the folder of a run; .*; runs in it: one, other, two"),
         (("evaluate", "one", "--k", "1,x"), "k must be int between commas, not '1,x'"),
         (("evaluate", "one", "--split", "dev"), "split must be one of"),
         (("evaluate", "one", "--types", "nowhere.tsv"), "nowhere.tsv: cannot be read"),

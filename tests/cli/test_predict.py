@@ -93,7 +93,8 @@ def test_nothing_is_said_by_factors_that_were_altered(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("predict", "nowhere", "a", "b"), "this is not the folder of a run"),
+        (("predict", "nowhere", "a", "b"), "there is no such folder"),
+        (("predict", "world", "a", "b", "--object", "--predicate"), "for predicates; give one"),
         (("predict", "world", "Frnace", "has capital"), "did you mean 'France'"),
         (("predict", "world", "France", "capital"), "did you mean 'has capital'"),
         (("predict", "world", "France", "has capital", "-k", "0"), "k must be at least 1"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +129,24 @@ def test_a_ctrl_c_after_training_says_where_the_run_is(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(work, "calibrate_new", interrupted)
-    with pytest.raises(training.Interrupted, match="run is trained, its probabilities are made by"):
-        run_training(asked(facts, out=tmp_path / "run"))
+    place = tmp_path / "my run"
+    for refit, command in (
+        (False, f"calibrate '{place}'"),
+        (True, f"train --resume '{place}' --r"),
+    ):
+        with pytest.raises(training.Interrupted, match=f"is trained, .*: trifact {command}"):
+            run_training(asked(facts, out=place, refit=refit))
+        shutil.rmtree(place)
+
+
+@pytest.mark.parametrize(("refit", "end"), [(False, ""), (True, " --refit")])
+def test_a_ctrl_c_while_training_says_the_whole_command(
+    facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refit: bool, end: str
+) -> None:
+    monkeypatch.setattr(work, "show", lambda _: signal.raise_signal(signal.SIGINT))
+    place = tmp_path / "my run"
+    with pytest.raises(training.Interrupted, match=f"trifact train --resume '{place}'{end}$"):
+        run_training(asked(facts, out=place, refit=refit))
 
 
 def test_a_folder_that_is_full_is_refused_before_tuning(

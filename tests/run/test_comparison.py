@@ -110,6 +110,17 @@ def test_runs_of_different_graphs_are_refused(keep_run: KeepRun) -> None:
         compare(a, b)
 
 
+def test_it_is_said_if_only_the_splits_differ(keep_run: KeepRun) -> None:
+    facts = [(f"n{i:02}", "next", f"n{(i + 1) % 40:02}") for i in range(40)]
+    facts += [(f"n{i:02}", "parity", ("even", "odd")[i % 2]) for i in range(40)]
+    one, other = (
+        contestant(keep_run(trifact.load(facts, test=0.3, split_seed=seed), f"run{seed}"))
+        for seed in (0, 1)
+    )
+    with pytest.raises(RunError, match="the facts are the same, but split differently; train"):
+        compare(one, other)
+
+
 def test_evaluations_of_different_facts_or_protocols_are_refused(keep_run: KeepRun) -> None:
     run = keep_run(ring())
     a = contestant(run)

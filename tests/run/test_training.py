@@ -16,7 +16,7 @@ import torch
 import trifact
 from trifact.errors import ConfigError, DivergedError, OutputError, RunError, TrainingError
 from trifact.graph.graph import Graph
-from trifact.run import training
+from trifact.run import machine, training
 from trifact.run.folder import BEGUN, LOCK
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
@@ -249,9 +249,18 @@ def test_two_processes_cannot_train_one_run(graph: Graph, tmp_path: Path) -> Non
     assert "another process is training here" in refused[0]
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="not the folder of a run"):
-        trifact.load_run(tmp_path)
+def test_training_that_beats_the_measured_peak_is_the_peak(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "peak_flops", lambda *_: 1.0)
+    shares = [e.matmul_share for e in training.train(graph, QUICK, out=tmp_path / "run").history]
+    assert all(0 < share <= 1 for share in shares)
+
+
+@pytest.mark.parametrize("name", ["lr", "init_scale"])
+def test_what_could_never_learn_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} must be over 0"):
+        TrainConfig.from_values({name: 0.0})
 
 
 @pytest.mark.parametrize("settings", [{"regularizer": "nuc2"}, {"weighting": "none"}])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -142,7 +143,7 @@ def read_calibration(run: Run) -> Calibration | None:
     if not is_current(run, kept):
         raise RunError(
             f"{run.path / FILE}: it was made for other factors than the run now has; "
-            f"run `trifact calibrate {run.path}`"
+            f"run `trifact calibrate {shlex.quote(str(run.path))}`"
         )
     try:
         return _calibration(kept)

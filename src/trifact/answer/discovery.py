@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -147,7 +148,7 @@ def _order(run: Run, config: DiscoverConfig) -> Order:
     if config.min_probability is not None:
         raise ConfigError(
             "min_probability needs probabilities, and the run has no calibration; "
-            f"make one with: trifact calibrate {run.path}"
+            f"make one with: trifact calibrate {shlex.quote(str(run.path))}"
         )
     return ByScore()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def _notes(found: Discovery, path: Path) -> list[str]:
     if found.about["order"] == "score":
         notes.append(
             "in the order of scores, which predicates make differently; for probabilities and "
-            f"a better order: trifact calibrate {path}"
+            f"a better order: trifact calibrate {shlex.quote(str(path))}"
         )
     elif len(found):
         mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]

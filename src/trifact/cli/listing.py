@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from itertools import takewhile
+
 from trifact.cli.screen import heading, screen, table
 from trifact.graph import benchmarks
 from trifact.graph.catalogue import BENCHMARKS
@@ -33,6 +36,11 @@ def show_benchmark(name: str) -> None:
             raise benchmarks.unknown(name)
         where = "bundled" if folder == WORLD else "in $TRIFACT_DATA"
         out.print(heading(name, f"  {where}: {folder}"), soft_wrap=True)
+        if folder == WORLD:
+            with WORLD.open(encoding="utf-8") as lines:  # its comments say what it is made from
+                about = takewhile(lambda line: line.startswith("#"), lines)
+                out.print("".join(line.removeprefix("#").removeprefix(" ") for line in about))
+        out.print(f"trifact data describe {shlex.quote(name)} shows what is in it.", style="dim")
         return
     out.print(heading(benchmark.name, f"  {benchmark.source}"))
     out.print(f"licence   {benchmark.licence}")

@@ -10,6 +10,7 @@ import typer
 from trifact.answer.options import PredictConfig
 from trifact.cli.evaluate import MemoryOption, RunArgument
 from trifact.cli.options import FACTS, takes
+from trifact.errors import ConfigError
 
 ENTITY = "An entity: name, label or end of an IRI."
 PREDICATE = "A predicate: name, label or end of an IRI."
@@ -43,6 +44,8 @@ def predict(
     """Ask a run: the objects of a subject and a predicate, best first."""
     from trifact.cli.predicting import Question, run_prediction
 
+    if predicate and is_object:
+        raise ConfigError("--object asks for subjects, --predicate for predicates; give one")
     wanted = "predicate" if predicate else "subject" if is_object else "object"
     question = Question(name, other, wanted, candidates, settings)
     run_prediction(run, question, with_facts=with_facts, reading=reading, form=form)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,8 @@ def run_prediction(
     found = _answered(predictor, question)
     if not print_for_programs(found, form):
         if predictor.calibration is None:
-            say(f"no probabilities: the run has no calibration; make one: trifact calibrate {path}")
+            command = f"trifact calibrate {shlex.quote(str(path))}"
+            say(f"no probabilities: the run has no calibration; make one: {command}")
         _show_answers(found, question, predictor)
 
 

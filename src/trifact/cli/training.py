@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,8 @@ def run_training(asked: Request) -> None:
     if asked.tune and (asked.resume or asked.given.get("warm_start")):
         raise ConfigError("--tune begins anew: leave out --resume and --warm-start")
     with watching() as progress:
-        run = _resume(asked, progress) if asked.resume else _train(asked, progress)
-        calibration = _calibrated(run, progress)
+        run = _trained(asked, progress)
+        calibration = _calibrated(run, asked, progress)
         if asked.refit:
             say(f"training on all facts for {run.best_epoch} epochs")
             again = training.refit(run, on_epoch=show, progress=progress)
@@ -72,13 +73,22 @@ def run_training(asked: Request) -> None:
     screen().print(heading(str(run.path), f"  {found} in epoch {epoch}"), soft_wrap=True)
 
 
-def _calibrated(run: Run, progress: Progress) -> Calibration | None:
+def _trained(asked: Request, progress: Progress) -> Run:
+    """The run; who interrupts it is told the command that also comes to the refit."""
+    try:
+        return _resume(asked, progress) if asked.resume else _train(asked, progress)
+    except training.Interrupted as stopped:  # what it says ends in the command to go on with
+        raise training.Interrupted(f"{stopped}{' --refit' if asked.refit else ''}") from None
+
+
+def _calibrated(run: Run, asked: Request, progress: Progress) -> Calibration | None:
     try:
         return calibrate_new(run, say=say, progress=progress)
     except KeyboardInterrupt:
+        path = shlex.quote(str(run.path))
+        rest = f"train --resume {path} --refit" if asked.refit else f"calibrate {path}"
         raise training.Interrupted(
-            f"interrupted; {run.path} is trained, its probabilities are made by: "
-            f"trifact calibrate {run.path}"
+            f"interrupted; {run.path} is trained, the rest is made by: trifact {rest}"
         ) from None
 
 

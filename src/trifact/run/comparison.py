@@ -113,6 +113,8 @@ def _check_comparable(first: Contestant, second: Contestant) -> None:
     place = f"{first.name} and {second.name}"
     if one["graph"]["content_hash"] != other["graph"]["content_hash"]:
         names = f"{one['graph']['name']} and {other['graph']['name']}"
+        if not _facts_differ(first, second):
+            names = "the facts are the same, but split differently; train both on the same splits"
         raise RunError(f"{place} cannot be compared: their graphs differ ({names})")
     if not np.array_equal(first.evaluation.ranks.facts, second.evaluation.ranks.facts):
         raise RunError(f"{place} cannot be compared: they were evaluated on different facts")
@@ -120,6 +122,12 @@ def _check_comparable(first: Contestant, second: Contestant) -> None:
         a, b = one["protocol"][key], other["protocol"][key]
         if a != b:
             raise RunError(f"{place} cannot be compared: their {key} differs, {a} and {b}")
+
+
+def _facts_differ(first: Contestant, second: Contestant) -> bool:
+    """Whether it is more than the splits in which two graphs differ."""
+    one, other = (contestant.run.graph().all_in_train() for contestant in (first, second))
+    return one.content_hash != other.content_hash
 
 
 def _difference(before: Floats, found: Floats, drawn: Floats, k: tuple[int, ...]) -> dict[str, Any]:

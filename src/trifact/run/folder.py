@@ -16,6 +16,7 @@ if sys.platform != "win32":
 
 CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
 MACHINE, LOCK = "machine.json", ".lock"
+SHOWN = 3  # runs that are named
 BEGUN = (LOCK, "graph.json", "facts.parquet", "vocabulary.parquet")
 """What a folder holds whose run was cut off before there was any; it is as good as empty."""
 
@@ -61,6 +62,16 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def _no_run(path: Path) -> RunError:
+    """What a path is that is no run; in a folder of runs, such as a search, one can be chosen."""
+    if not path.is_dir():
+        return RunError(f"{path}: there is no such folder; give that of a run")
+    inside = sorted(found.parent.name for found in path.glob(f"*/{CONFIG}"))
+    more = f", and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
+    hint = f"; runs in it: {', '.join(inside[:SHOWN])}{more}" if inside else ""
+    return RunError(f"{path}: this is not the folder of a run; it has no {CONFIG}{hint}")
+
+
 def save_config(path: Path, config: TrainConfig) -> None:
     """Everything that made the run."""
     write_text(path / CONFIG, config.to_toml())
@@ -70,8 +81,10 @@ def read_config(path: Path) -> TrainConfig:
     """The settings of a run; a folder without them is no run."""
     try:
         text = (path / CONFIG).read_text(encoding="utf-8")
+    except PermissionError as error:
+        raise RunError(f"{path / CONFIG}: cannot be read ({error.strerror})") from None
     except (OSError, UnicodeDecodeError):
-        raise RunError(f"{path}: this is not the folder of a run; it has no {CONFIG}") from None
+        raise _no_run(path) from None
     try:
         return TrainConfig.from_toml(text)
     except ConfigError as error:

@@ -48,6 +48,9 @@ class TrainConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("lr", "init_scale"):
+            if not getattr(self, name):
+                raise ConfigError(f"{name} must be over 0, or nothing is ever learned")
         if self.regularizer == "dura" and self.reg_predicates is not None:
             raise ConfigError("DURA has one lambda, reg; leave reg_predicates out")
         if self.regularizer == "dura" and self.weighting == "none":

@@ -1,0 +1,35 @@
+"""What is no run is told what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import trifact
+from trifact.errors import RunError
+from trifact.graph.storage import open_graph
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="not the folder of a run"):
+        trifact.load_run(tmp_path)
+    for number in range(5):
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / "config.toml").touch()
+    with pytest.raises(RunError, match="runs in it: run0, run1, run2, and 2 more"):
+        trifact.load_run(tmp_path)
+
+
+def test_a_run_that_may_not_be_read_is_a_run_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, **_: object) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    for read in (trifact.load_run, open_graph):
+        with pytest.raises(
+            RunError, match=r"(config.toml|graph.json): cannot be read \(Permission"
+        ):
+            read(tmp_path)
