@@ -110,6 +110,8 @@ def test_the_end_of_several_asks_which(iris: Graph) -> None:
 def test_a_label_comes_before_an_end(iris: Graph) -> None:
     labelled = replace(iris, entity_labels={0: "Q42"})
     assert Names(labelled).entity("Q42") == 0
+    bracketed = replace(iris, entity_labels={0: "Q42", 1: "<Q42>"})
+    assert Names(bracketed).entity("<Q42>") == 1
     assert iris.entities[0] != f"{WIKI}Q42"
 
 

@@ -64,7 +64,7 @@ class _Index:
         for exact in (typed, name):
             if (place := self.names.find(exact)) is not None:
                 return place
-        if found := self._by_label.get(name):
+        if found := self._by_label.get(typed) or self._by_label.get(name):
             return self._only(found, name, "label")
         if found := self._ending(name):
             return self._only(found, name, "end")
