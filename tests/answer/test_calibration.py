@@ -112,14 +112,12 @@ def test_a_predicate_that_validation_lacks_has_the_map_of_all(
     np.testing.assert_allclose(said, 1 / (1 + np.exp(-log_odds)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("changes", [{"questions": 1}, {"negatives": "false.tsv"}])
-def test_next_to_nothing_is_not_fitted_on(
-    world: Run, changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("false.tsv").write_text("France\thas capital\tBerlin\n")
+def test_next_to_nothing_is_not_fitted_on(world: Run) -> None:
+    false = trifact.load([("France", "has capital", "Berlin")], valid=0.0, test=0.0)
     with pytest.raises(RunError, match="too few to fit probabilities on, at least 5 of either"):
-        calibrate(world, CalibrateConfig.from_values(changes))
+        calibrate(world, negatives=false)
+    with pytest.raises(RunError, match="too few to fit probabilities on, at least 5 of either"):
+        calibrate(world, CalibrateConfig(questions=1))
 
 
 def test_a_run_without_calibration_has_none(keep_run: KeepRun, towns: Graph) -> None:

@@ -104,7 +104,7 @@ def test_every_model_and_norm_of_the_paper_has_its_space() -> None:
         ("reg = [0.1, 0.10]", "reg has the value 0.1 twice"),
         ("lr = {low = 0.1}", "lr: a range needs both low and high"),
         ("lr = {low = 0.1, high = 0.1}", "lr: low must be below high"),
-        ("lr = {low = 0.0, high = 0.1, log = true}", "lr: a logarithmic range begins above 0"),
+        ("reg = {low = 0.0, high = 0.1, log = true}", "reg: a logarithmic range begins above 0"),
         ("lr = {low = 0.1, high = 0.2, log = 1}", "lr: log must be true or false, not 1"),
         ("lr = {low = 0.1, high = 0.2, step = 1}", "lr: a range has low, high and log, not step"),
         ("model = {low = 1, high = 2}", "model is no number and has no range; list its values"),
