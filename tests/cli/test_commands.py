@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 import tomllib
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 import typer.main
 
 import trifact
+from trifact.__main__ import main
 from trifact.cli import app
 
 ROOT = Path(__file__).parents[2]
@@ -31,10 +34,16 @@ LEAVES = [name for name, command in COMMANDS if not hasattr(command, "commands")
 
 
 def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "trifact", *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, cwd=cwd, check=False
-    )
+    """The command, from its door on, in this process: a new one would import torch each time."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["trifact", *words])
+        patch.chdir(cwd or Path.cwd())
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 @pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
