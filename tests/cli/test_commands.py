@@ -38,6 +38,7 @@ def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["trifact", *words])
+        patch.setenv("GOMP_SPINCOUNT", "1000")  # which the door would set for good
         patch.chdir(cwd or Path.cwd())
         try:
             main()

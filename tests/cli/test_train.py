@@ -173,3 +173,30 @@ def test_a_graph_whose_held_out_facts_say_nothing_is_trained_all_the_same(
     assert read_calibration(Run(tmp_path / "run")) is None
     with pytest.warns(UserWarning, match="nothing to fit probabilities on"):
         trifact.train(trifact.load(folder), out=tmp_path / "again", **QUICK)
+
+
+def test_the_file_of_settings_is_overridden_by_options(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('model = "cp"\nrank = 4\nepochs = 1\n')
+    words = ("train", "World", "--config", "s.toml", "--rank", "6", "--out", "run")
+    assert run(*words, cwd=tmp_path).returncode == 0
+    assert (Run(tmp_path / "run").config.model, Run(tmp_path / "run").config.rank) == ("cp", 6)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "give a graph to train on, or a run to --resume"),
+        (("World", "--model", "transe"), "model must be one of cp, distmult, complex"),
+        (("World", "--rank", "0"), "rank must be at least 1"),
+        (("World", "--config", "nowhere.toml"), "nowhere.toml: cannot be read"),
+        (("--resume", "."), "this is not the folder of a run"),
+    ],
+)
+def test_a_wrong_request_gets_one_sentence(
+    words: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    done = run("train", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -346,32 +346,3 @@ def test_the_command_trains_stops_at_ctrl_c_and_goes_on(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "validation MRR" in resumed.stdout
     assert len(Run(tmp_path / "run").history) == done + 1
-
-
-def test_the_file_of_settings_is_overridden_by_options(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text('model = "cp"\nrank = 4\nepochs = 1\n')
-    words = ("World", "--config", "s.toml", "--rank", "6", "--out", "run")
-    subprocess.run(command(*words), cwd=tmp_path, check=True, capture_output=True)
-    assert (Run(tmp_path / "run").config.model, Run(tmp_path / "run").config.rank) == ("cp", 6)
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ((), "give a graph to train on, or a run to --resume"),
-        (("World", "--model", "transe"), "model must be one of cp, distmult, complex"),
-        (("World", "--rank", "0"), "rank must be at least 1"),
-        (("World", "--config", "nowhere.toml"), "nowhere.toml: cannot be read"),
-        (("--resume", "."), "this is not the folder of a run"),
-    ],
-)
-def test_a_wrong_request_gets_one_sentence(
-    words: tuple[str, ...], sentence: str, tmp_path: Path
-) -> None:
-    done = subprocess.run(
-        command(*words), cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert sentence in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert not list(tmp_path.iterdir())
