@@ -24,6 +24,7 @@ from trifact.graph.known import in_order
 from trifact.run import training
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
+from trifact.tensor.models import Model
 
 SCORES = np.linspace(-9, 0, 40)
 
@@ -118,6 +119,20 @@ def test_next_to_nothing_is_not_fitted_on(world: Run) -> None:
         calibrate(world, negatives=false)
     with pytest.raises(RunError, match="too few to fit probabilities on, at least 5 of either"):
         calibrate(world, CalibrateConfig(questions=1))
+
+
+def test_factors_that_change_while_they_are_used_are_refused(
+    world: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = Run.model
+
+    def changed(run: Run) -> Model:
+        monkeypatch.setattr(Run, "factors_hash", lambda *_: "other")
+        return load(run)
+
+    monkeypatch.setattr(Run, "model", changed)
+    with pytest.raises(RunError, match="its factors changed; try again"):
+        calibrate(world)
 
 
 def test_a_run_without_calibration_has_none(keep_run: KeepRun, towns: Graph) -> None:

@@ -79,8 +79,8 @@ def calibrate(
     """
     config, graph = config or CalibrateConfig(), run.graph()
     factors = run.factors_hash()
-    run.refuse_change(factors)
     pool = _pool(run, config, negatives, "valid", progress)
+    run.refuse_change(factors)
     _refuse_few(graph, pool.sample)
     progress("fitting", 0, 0)
     fitted = {**pool.about, "factors_sha256": factors, "note": ""}
