@@ -50,6 +50,8 @@ def test_an_evaluation_as_json_has_what_was_asked_for(runs: Path) -> None:
     assert found["protocol"]["k"] == [2, 5]
     assert "hits@5" in found["filtered"]["overall"]
     assert found["protocol"]["bootstrap"]["resamples"] == 10
+    kept = runs / "one" / "evaluation" / found["label"] / "metrics.json"
+    assert found == json.loads(kept.read_text())
 
 
 def test_a_comparison_evaluates_what_was_not_and_shows_both(runs: Path) -> None:

@@ -32,12 +32,12 @@ def run_evaluation(
     with watching() as progress:
         other = facts_of(config.graph, said, progress) if config.graph else None
         found = measure(run, config, other=other, progress=progress)
-    if as_json:
-        typer.echo(json.dumps(found.metrics, indent=2, ensure_ascii=False))
-    else:
+    if not as_json:
         show(found)
     with keeping(found.path):
-        found.kept()
+        found = found.kept()  # its record then names the file of ranks
+    if as_json:
+        typer.echo(json.dumps(found.metrics, indent=2, ensure_ascii=False))
 
 
 def evaluated(run: Run, config: EvaluateConfig, progress: Progress) -> Evaluation:
