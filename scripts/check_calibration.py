@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from scripts.records import ROOT, commit
+from scripts.pages import Part
+from scripts.records import ROOT, commit, records_in
 from trifact.answer.calibration import Calibration, calibrate
 from trifact.answer.options import CalibrateConfig
 from trifact.answer.platt import Sample, fit, sigmoid
@@ -40,8 +41,7 @@ from trifact.tensor.ranking import ranks
 from trifact.tensor.scoring import fact_scores
 
 RECORDS = ROOT / "results" / "calibration"
-PAGE = ROOT / "docs" / "probabilities.md"
-BEGIN, END = "<!-- made by scripts/check_calibration.py -->\n", "<!-- end -->\n"
+PART = Part("probabilities.md", "check_calibration")
 RESAMPLES, SEED = 1000, 0
 BANDS = (1, 10, 50)
 OURS, PLATT = "a map for each predicate", "one map for all (Platt)"
@@ -201,16 +201,9 @@ def _timed(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def page() -> str:
-    """The page with its tables as the records have them."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN, 1)
-    return before + BEGIN + tables() + END + rest.split(END, 1)[1]
-
-
-def tables() -> str:
-    """All tables, of all records that there are."""
-    kept = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RECORDS.glob("*.json"))]
+def made() -> str:
+    """The tables of the page, of all records that there are."""
+    kept = records_in(RECORDS)
     given = [_measures(record, "given", "facts") for record in kept if record["given"]]
     answers = [_measures(record, "answers", "answers") for record in kept]
     parts = [
@@ -288,7 +281,7 @@ def main() -> None:
         record = measure(Run(options.run), options.negatives)
         path = RECORDS / f"{record['graph']['name']}.json"
         write_text(path, json.dumps(record, indent=1) + "\n")
-    write_text(PAGE, page())
+    PART.write(made())
 
 
 if __name__ == "__main__":

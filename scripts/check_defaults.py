@@ -1,9 +1,10 @@
 """Check the rule for rank and lambda: a fixed 3 x 3 grid of 20 epochs around what it says.
 
 Runs what is missing, goes on with what was cut off, and keeps a record of each run in
-results/defaults/.
+results/defaults/; the table in docs/training.md is made of all records.
 
     python -m scripts.check_defaults [GRAPH ...] [--runs FOLDER]
+    python -m scripts.check_defaults --page     only the table
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import argparse
 import json
 from pathlib import Path
 
-from scripts.records import ROOT, commit, keep
+from scripts.pages import Part
+from scripts.records import ROOT, commit, keep, records_in
 from trifact.graph.loading import load
 from trifact.run.folder import CONFIG
 from trifact.run.options import TrainConfig, resolved
@@ -22,6 +24,7 @@ GRAPHS = ("UMLS", "Kinship", "CoDEx-S", "WN18RR", "FB15K-237")
 RANKS = (0.5, 1.0, 2.0)
 LAMBDAS = (1 / 3, 1.0, 3.0)
 RECORDS = ROOT / "results" / "defaults"
+PART = Part("training.md", "check_defaults")
 
 
 def check(name: str, runs: Path) -> None:
@@ -47,13 +50,43 @@ def check(name: str, runs: Path) -> None:
     print(f"{name}: rule {found[1.0, 1.0]:.4f}, best {best:.4f}", flush=True)
 
 
+def made() -> str:
+    """The grids that are whole, a row a rank, and the names of those that are not."""
+    rows = ["| graph | rank | λ/3 | λ | 3λ |", "|---|---:|---:|---:|---:|"]
+    for name in (whole := [name for name in GRAPHS if len(_grid(name)) == 9]):
+        rows += _rows(name, _grid(name))
+    missing = [name for name in GRAPHS if name not in whole]
+    said = f"\nNot all nine runs are done of {' and '.join(missing)}.\n" if missing else ""
+    return "\n".join(rows) + "\n" + said
+
+
+def _grid(name: str) -> dict[tuple[int, float], float]:
+    """Validation MRR by rank and lambda."""
+    kept = [record for record in records_in(RECORDS) if record["graph"]["name"] == name]
+    return {(r["config"]["rank"], r["config"]["reg"]): r["metrics"]["mrr"] for r in kept}
+
+
+def _rows(name: str, grid: dict[tuple[int, float], float]) -> list[str]:
+    """A row a rank; the rule is in the middle, and the best is bold."""
+    ranks, regs = (sorted(set(axis)) for axis in zip(*grid, strict=True))
+    best = max(grid.values())
+    shown = {at: f"**{mrr:.4f}**" if mrr == best else f"{mrr:.4f}" for at, mrr in grid.items()}
+    heads = (f"{name}, λ = {regs[1]:g}", "", "")
+    return [
+        f"| {head} | {rank} | {' | '.join(shown[rank, reg] for reg in regs)} |"
+        for head, rank in zip(heads, ranks, strict=True)
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Check the rule for rank and lambda.")
     parser.add_argument("graphs", nargs="*", default=GRAPHS)
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "defaults")
+    parser.add_argument("--page", action="store_true", help="only make the table of the page")
     options = parser.parse_args()
-    for name in options.graphs:
+    for name in [] if options.page else options.graphs:
         check(name, options.runs)
+    PART.write(made())
 
 
 if __name__ == "__main__":

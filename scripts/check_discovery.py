@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scripts.records import ROOT, commit
+from scripts.pages import Part
+from scripts.records import ROOT, commit, records_in
 from trifact.answer.calibration import calibrate, read_calibration
 from trifact.answer.expectation import held_out, joined_in_train, lengths
 from trifact.answer.leftout import LeftOut
@@ -34,9 +35,9 @@ from trifact.run import machine
 from trifact.run.candidates import observed
 from trifact.run.run import Run
 
-RECORDS, PAGE = ROOT / "results" / "discovery", ROOT / "docs" / "discovery.md"
+RECORDS = ROOT / "results" / "discovery"
+PART = Part("discovery.md", "check_discovery")
 FIGURE = ROOT / "docs" / "discovery.png"
-BEGIN, END = "<!-- made by scripts/check_discovery.py -->\n", "<!-- end of what it made -->"
 LONGEST, BUDGET = 100_000, 256 * 2**20
 SHARES = (None, 0.9, 0.75, 0.5, 0.25)
 SHOWN = (100, 1_000, 10_000, 100_000)
@@ -186,12 +187,11 @@ def _reach(graph: Graph, share: float | None) -> dict[str, Any]:
 
 def records() -> list[dict[str, Any]]:
     """Those that are kept, small graphs first."""
-    kept = [json.loads(path.read_text(encoding="utf-8")) for path in RECORDS.glob("*.json")]
-    return sorted(kept, key=lambda record: int(record["train"]))
+    return sorted(records_in(RECORDS), key=lambda record: int(record["train"]))
 
 
-def block() -> str:
-    """The generated part of the page."""
+def made() -> str:
+    """The tables of the page."""
     kept = records()
     return "\n".join([*_sizes(kept), "", *_found(kept), "", *_candidates(kept), ""])
 
@@ -244,12 +244,6 @@ def _candidates(kept: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def page() -> str:
-    """The page with its generated part made anew."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    return before + BEGIN + block() + END + rest.partition(END)[2]
-
-
 def draw() -> None:
     """Held-out facts found, by the length of the list, one panel a graph."""
     from matplotlib.figure import Figure
@@ -286,7 +280,7 @@ def main() -> None:
         record = check(path)
         write_text(RECORDS / f"{record['graph']}.json", json.dumps(record, indent=1) + "\n")
         print(f"{record['graph']}: {record['lists']['probability']['found']}", flush=True)
-    write_text(PAGE, page())
+    PART.write(made())
     draw()
 
 

@@ -27,7 +27,8 @@ import numpy as np
 import torch
 from scipy.stats import spearmanr
 
-from scripts.records import ROOT, commit
+from scripts.pages import Part
+from scripts.records import ROOT, commit, records_in
 from trifact.answer.answers import Cell
 from trifact.answer.explanation import explain
 from trifact.answer.options import ExplainConfig
@@ -46,8 +47,7 @@ from trifact.tensor.ranking import ranks
 from trifact.tensor.scoring import log_probabilities
 
 RECORDS = ROOT / "results" / "explanations"
-PAGE = ROOT / "docs" / "explanations.md"
-BEGIN, END = "<!-- made by scripts/check_explanations.py -->\n", "<!-- end -->\n"
+PART = Part("explanations.md", "check_explanations")
 WELL, FACTS = 10, 3
 SEED, RESAMPLES = 0, 10_000
 CONFIG = TrainConfig(
@@ -209,11 +209,9 @@ def _paired(differences: Any) -> dict[str, Any]:  # noqa: ANN401
     }
 
 
-def page() -> str:
-    """The page with its table as the records have it."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN, 1)
-    tables = (_table(json.loads(p.read_text("utf-8"))) for p in sorted(RECORDS.glob("*.json")))
-    return before + BEGIN + "\n".join(tables) + END + rest.split(END, 1)[1]
+def made() -> str:
+    """The tables of the page."""
+    return "\n".join(map(_table, records_in(RECORDS)))
 
 
 def _table(record: dict[str, Any]) -> str:
@@ -254,7 +252,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="*", help=f"some of {', '.join(CONFIGS)}")
     for name in parser.parse_args().graphs:
         write_text(RECORDS / f"{name}.json", json.dumps(measure(name), indent=1) + "\n")
-    write_text(PAGE, page())
+    PART.write(made())
 
 
 if __name__ == "__main__":

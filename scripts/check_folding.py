@@ -26,7 +26,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from scripts.records import ROOT, commit
+from scripts.pages import Part
+from scripts.records import ROOT, commit, records_in
 from trifact.answer.folding import Folded, fold
 from trifact.answer.rows import NEGATIVES
 from trifact.durable import write_text
@@ -47,8 +48,7 @@ FEWEST = {"train": 5, "test": 1}
 SAMPLES = (0, NEGATIVES, 10**9)
 RESAMPLES = 10_000
 RECORDS = ROOT / "results" / "folding"
-PAGE = ROOT / "docs" / "new-entities.md"
-BEGIN, END = "<!-- made by scripts/check_folding.py -->\n", "<!-- end -->\n"
+PART = Part("new-entities.md", "check_folding")
 
 
 def held_out(graph: Graph) -> Ints:
@@ -223,11 +223,9 @@ def _about(run: Run) -> dict[str, Any]:
     return {**kept, "factors_sha256": run.factors_hash()}
 
 
-def page() -> str:
-    """The page with its table as the records have it."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN, 1)
-    tables = (_table(json.loads(p.read_text("utf-8"))) for p in sorted(RECORDS.glob("*.json")))
-    return before + BEGIN + "\n".join(tables) + END + rest.split(END, 1)[1]
+def made() -> str:
+    """The tables of the page."""
+    return "\n".join(map(_table, records_in(RECORDS)))
 
 
 def _table(record: dict[str, Any]) -> str:
@@ -283,7 +281,7 @@ def main() -> None:
         everything, without = map(Run, options.runs)
         record = measure(everything, without)
         write_text(RECORDS / f"{GRAPH}.json", json.dumps(record, indent=1) + "\n")
-    write_text(PAGE, page())
+    PART.write(made())
 
 
 if __name__ == "__main__":

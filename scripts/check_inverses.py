@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from scripts.records import ROOT, commit
+from scripts.pages import Part
+from scripts.records import ROOT, commit, records_in
 from trifact.answer.inversion import inverses
 from trifact.durable import write_text
 from trifact.graph.graph import Graph
@@ -25,8 +26,7 @@ from trifact.graph.leakage import Leakage, leakage_of
 from trifact.run.run import Run
 
 RECORDS = ROOT / "results" / "inverses"
-PAGE = ROOT / "docs" / "similar.md"
-BEGIN, END = "<!-- made by scripts/check_inverses.py -->\n", "<!-- end -->\n"
+PART = Part("similar.md", "check_inverses")
 
 
 def measure(run: Run) -> dict[str, Any]:
@@ -73,15 +73,14 @@ def _inverse(graph: Graph, leakage: Leakage, rows: dict[str, dict[str, Any]]) ->
     }
 
 
-def table() -> str:
+def made() -> str:
     """The records as a table."""
     lines = [
         "| graph | model | symmetric by the facts | symmetry of these | AUC against the others | "
         "inverse pairs by the facts | found by the factors | similarity of these |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for path in sorted(RECORDS.glob("*.json")):
-        kept = json.loads(path.read_text(encoding="utf-8"))
+    for kept in records_in(RECORDS):
         one, two, config = kept["symmetric"], kept["inverse"], kept["config"]
         lines.append(
             f"| {kept['graph']['name']} | {config['model']}, rank {config['rank']}, "
@@ -92,21 +91,15 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def page() -> str:
-    """The page with the present table between its marks."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN, 1)
-    return before + BEGIN + table() + END + rest.split(END, 1)[1]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare factors with facts.")
     parser.add_argument("runs", nargs="*", type=Path)
     for path in parser.parse_args().runs:
-        made = measure(Run(path))
-        target = RECORDS / f"{made['graph']['name']}.json"
-        write_text(target, json.dumps(made, indent=1) + "\n")
-        print(f"{target.name}: {made['symmetric']}, {made['inverse']}")
-    write_text(PAGE, page())
+        record = measure(Run(path))
+        target = RECORDS / f"{record['graph']['name']}.json"
+        write_text(target, json.dumps(record, indent=1) + "\n")
+        print(f"{target.name}: {record['symmetric']}, {record['inverse']}")
+    PART.write(made())
 
 
 if __name__ == "__main__":

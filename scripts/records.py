@@ -6,13 +6,20 @@ python -m scripts.records RUN [RUN ...] --into results/NAME
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
+from typing import Any
 
 from trifact.paper.archive import commit, keep
 from trifact.run.run import Run
 
 ROOT = Path(__file__).parents[1]
-__all__ = ["ROOT", "commit", "keep"]
+__all__ = ["ROOT", "commit", "keep", "records_in"]
+
+
+def records_in(folder: Path) -> list[dict[str, Any]]:
+    """All records of a folder, by name."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
 
 
 def main() -> None:

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from PIL import Image
-from scripts import benchmarks, make_cli_docs, quality
+from scripts import (
+    benchmarks,
+    check_calibration,
+    check_defaults,
+    check_discovery,
+    check_explanations,
+    check_folding,
+    check_inverses,
+    make_cli_docs,
+    quality,
+)
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CHECKS = (
+    check_calibration,
+    check_defaults,
+    check_discovery,
+    check_explanations,
+    check_folding,
+    check_inverses,
+)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -23,6 +42,13 @@ def test_the_page_of_commands_is_current() -> None:
 def test_the_page_of_performance_is_that_of_the_records() -> None:
     page = benchmarks.PAGE.read_text(encoding="utf-8")
     assert page == benchmarks.page(), "run `python -m scripts.benchmarks --page`"
+
+
+@pytest.mark.parametrize("script", CHECKS, ids=lambda script: script.PART.script)
+def test_the_part_of_a_page_that_a_script_makes_is_that_of_its_records(script: ModuleType) -> None:
+    page = script.PART.path.read_text(encoding="utf-8")
+    assert page == script.PART.around(script.made()), f"run `python -m {script.__name__}`"
+    assert "|---" in script.made()
 
 
 def test_the_figure_of_quality_is_that_of_the_records() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +24,36 @@ def replacing(path: Path) -> Iterator[Path]:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     made = [folder for folder in path.parents if not os.path.exists(folder)]  # noqa: PTH110 - never raises
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.touch()
-        usual = part.stat().st_mode
-        yield part
-        part.chmod(usual)
-        _sync(part)
-        part.replace(path)
-        _sync(path.parent)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.touch()
+            usual = part.stat().st_mode
+            yield part
+            part.chmod(usual)
+            _sync(part)
+            part.replace(path)
+            _sync(path.parent)
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
             for folder in made:
                 folder.rmdir()  # which a file in it, such as the one just written, forbids
+
+
+@contextmanager
+def replacing_all(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
+    """Temporary names by path, which take their places once all of them are written."""
+    with ExitStack() as stack:
+        yield {path: stack.enter_context(replacing(path)) for path in paths}
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the system says against it is one sentence about the path."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def refuse_existing(*paths: Path, overwrite: bool) -> None:

@@ -251,11 +251,6 @@ def test_given_false_facts_are_kept_by_name_and_shown(
     assert printed == kept
 
 
-def test_the_tables_of_the_page_are_those_of_the_records() -> None:
-    text = check_calibration.PAGE.read_text(encoding="utf-8")
-    assert text == check_calibration.page(), "run `python -m scripts.check_calibration`"
-
-
 def test_on_false_facts_that_people_verified_probabilities_hold_and_beat_the_others() -> None:
     record = json.loads((check_calibration.RECORDS / "CoDEx-S.json").read_text(encoding="utf-8"))
     on_test = record["given"]["test"]

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 import typer
-from scripts import check_discovery
 from typer.testing import CliRunner
 
 import trifact
@@ -256,8 +255,3 @@ def test_the_command_says_where_there_is_no_estimate(keep_run: KeepRun) -> None:
     run = keep_run(DENSE.all_in_train())
     shown = " ".join(said(str(run.path)).split())
     assert "no fact was held out, so the list has no estimate of its own" in shown
-
-
-def test_the_page_is_that_of_the_records() -> None:
-    page = check_discovery.PAGE.read_text(encoding="utf-8")
-    assert page == check_discovery.page(), "run `python -m scripts.check_discovery --page`"

@@ -200,12 +200,6 @@ def test_it_is_printed_within_80_columns_and_as_json(
     assert "Town 2 · likes · e05" in capsys.readouterr().out
 
 
-def test_the_table_of_the_page_is_that_of_the_record() -> None:
-    page = check_explanations.PAGE.read_text(encoding="utf-8")
-    assert page == check_explanations.page(), "run `python -m scripts.check_explanations`"
-    assert "| the first fact named |" in page
-
-
 def test_a_summary_by_hand() -> None:
     """Two answers: without the named fact one falls from 1 to 4, without the random one none."""
     fell, same = {"rank": 4.0, "log_p": -3.0}, {"rank": 1.0, "log_p": -1.0}

@@ -169,12 +169,6 @@ def test_the_place_is_found_in_a_packed_file_and_left_out_of_a_folder(
         with_new_entities(keep_run(towns, "three"), [("x", "p9", "e03")])
 
 
-def test_the_table_of_the_page_is_that_of_the_record() -> None:
-    page = check_folding.PAGE.read_text(encoding="utf-8")
-    assert page == check_folding.page(), "run `python -m scripts.check_folding`"
-    assert "| trained on all |" in page
-
-
 def test_the_entities_to_leave_out_have_facts_enough(towns: Graph, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(check_folding, "HELD", 2)

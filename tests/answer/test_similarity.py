@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from scripts import check_inverses
 
 import trifact
 from tests.run.conftest import KeepRun, random_model, with_ties
@@ -277,8 +276,3 @@ def test_the_command_prints_tables_and_text_for_programs(
         run_similarity(path, "", predicate=False, settings={}, form="table")
     with pytest.raises(ConfigError, match="leave 'e01' out"):
         run_relations(path, "e01", settings={}, form="table")
-
-
-def test_the_table_of_the_page_is_that_of_the_records() -> None:
-    page = check_inverses.PAGE.read_text(encoding="utf-8")
-    assert page == check_inverses.page(), "run `python -m scripts.check_inverses`"

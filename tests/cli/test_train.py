@@ -28,7 +28,7 @@ def facts(tmp_path: Path) -> str:
     kinds = [(f"n{i:02} [bold]", "is [kg]", (":cat:", "odd [/b]")[i % 2]) for i in range(40)]
     rows = [(f"n{i:02} [bold]", "next", f"n{(i + 1) % 40:02} [bold]") for i in range(40)]
     graph = trifact.load(kinds + rows, valid=0.0, test=0.0)
-    write_facts(graph, graph.train, tmp_path / "facts.tsv")
+    write_facts(graph, {tmp_path / "facts.tsv": graph.train})
     return str(tmp_path / "facts.tsv")
 
 

@@ -90,7 +90,7 @@ def test_what_was_written_is_read_back(
         path = Path(folder, f"facts{ending}")
         graph = graph_of(facts)
         try:
-            write_facts(graph, graph.train, path, literals=literals)
+            write_facts(graph, {path: graph.train}, literals=literals)
         except OutputError as error:
             assert "TSV cannot hold the name" in str(error)
             assert any(sign in name for fact in facts for name in fact for sign in "\t\n\r")
@@ -109,7 +109,7 @@ def test_what_was_written_is_read_back(
 def test_what_was_written_to_parquet_is_read_back(facts: Facts, table: FactTable) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "facts.parquet")
-        write_facts(graph_of(facts), graph_of(facts).train, path)
+        write_facts(graph_of(facts), {path: graph_of(facts).train})
         assert read_back(path, table) == sorted(facts)
 
 
@@ -118,7 +118,7 @@ def test_hostile_names_go_through_a_whole_load(ending: str, tmp_path: Path) -> N
     names = [*HOSTILE, "\t", "a\nb", "\r"] if "tsv" not in ending else HOSTILE
     facts = [(a, "p" + b, b) for a, b in zip(names, [*names[1:], names[0]], strict=True)]
     graph = graph_of(sorted(facts))
-    write_facts(graph, graph.train, tmp_path / f"f{ending}")
+    write_facts(graph, {tmp_path / f"f{ending}": graph.train})
     loaded = trifact.load(tmp_path / f"f{ending}", valid=0.0, test=0.0)
     assert loaded.content_hash == graph.content_hash
 
@@ -127,21 +127,21 @@ def test_hostile_names_go_through_a_whole_load(ending: str, tmp_path: Path) -> N
 def test_the_same_facts_give_the_same_bytes(ending: str, tmp_path: Path) -> None:
     graph = graph_of([("a", "p", "b"), ("c", "p", "d")])
     for name in ("one", "two"):
-        write_facts(graph, graph.train, tmp_path / f"{name}{ending}")
+        write_facts(graph, {tmp_path / f"{name}{ending}": graph.train})
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
 def test_only_the_names_that_are_used_matter(tmp_path: Path) -> None:
     graph = graph_of([("a", "p", "b"), ("c\td", "p", "b")])
-    write_facts(graph, graph.train[:1], tmp_path / "f.tsv")
+    write_facts(graph, {tmp_path / "f.tsv": graph.train[:1]})
     assert (tmp_path / "f.tsv").read_text() == "a\tp\tb\n"
-    write_facts(graph, graph.train[:0], tmp_path / "nothing.tsv")
+    write_facts(graph, {tmp_path / "nothing.tsv": graph.train[:0]})
     assert (tmp_path / "nothing.tsv").read_text() == ""
 
 
 def test_literals_are_literals_only_as_objects(tmp_path: Path) -> None:
     graph = graph_of([("x:a", "x:p", '"A"@en'), ('"B"', "x:p", '"B"')])
-    write_facts(graph, graph.train, tmp_path / "f.nt", literals=True)
+    write_facts(graph, {tmp_path / "f.nt": graph.train}, literals=True)
     assert (tmp_path / "f.nt").read_text() == (
         '<x:a> <x:p> "A"@en .\n<urn:trifact:%22B%22> <x:p> <urn:trifact:%22B%22> .\n'
     )
@@ -152,8 +152,8 @@ def test_a_fact_too_long_for_a_line_is_refused(tmp_path: Path) -> None:
     graph = graph_of([(name, "p", name)])
     for ending in (".tsv", ".csv", ".nt"):
         with pytest.raises(OutputError, match="longer than 1,048,576 bytes; write Parquet"):
-            write_facts(graph, graph.train, tmp_path / f"f{ending}")
-    write_facts(graph, graph.train, tmp_path / "f.parquet")
+            write_facts(graph, {tmp_path / f"f{ending}": graph.train})
+    write_facts(graph, {tmp_path / "f.parquet": graph.train})
     assert [path.name for path in tmp_path.iterdir()] == ["f.parquet"]
     assert trifact.load(tmp_path / "f.parquet").entities[0] == name
 
@@ -169,13 +169,21 @@ def test_parquet_is_not_compressed_twice() -> None:
         format_to_write(Path("f.parquet.gz"))
 
 
+def test_files_are_written_together_or_not_at_all(tmp_path: Path) -> None:
+    graph = graph_of([("a", "p", "b"), ("a\tb", "p", "c")])
+    files = {tmp_path / "out" / f"{i}.tsv": graph.train[i : i + 1] for i in range(2)}
+    with pytest.raises(OutputError, match="TSV cannot hold the name"):
+        write_facts(graph, files)
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_exists_is_replaced_only_if_asked(tmp_path: Path) -> None:
     graph, path = graph_of([("a", "p", "b")]), tmp_path / "f.tsv"
     path.write_text("precious")
     with pytest.raises(OutputError, match="exists already; say --overwrite"):
-        write_facts(graph, graph.train, path)
+        write_facts(graph, {path: graph.train})
     assert path.read_text() == "precious"
-    write_facts(graph, graph.train, path, overwrite=True)
+    write_facts(graph, {path: graph.train}, overwrite=True)
     assert path.read_text() == "a\tp\tb\n"
 
 
@@ -185,7 +193,7 @@ def test_folders_pipes_and_devices_are_never_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.tsv")
     for name in ("folder.tsv", "pipe.tsv"):
         with pytest.raises(OutputError, match="is not a file"):
-            write_facts(graph, graph.train, tmp_path / name, overwrite=True)
+            write_facts(graph, {tmp_path / name: graph.train}, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.tsv", "pipe.tsv"]
 
 
@@ -194,7 +202,7 @@ def test_places_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file" / "f.tsv", tmp_path / ("x" * 300 + ".tsv")):
         with pytest.raises(OutputError, match="cannot be written"):
-            write_facts(graph, graph.train, path)
+            write_facts(graph, {path: graph.train})
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -209,7 +217,7 @@ graph = trifact.load(facts, valid=0.0, test=0.0)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
-    write_facts(graph, graph.train, Path(sys.argv[1]))
+    write_facts(graph, {Path(sys.argv[1]): graph.train})
 except OutputError as error:
     print(error)
 """
@@ -241,5 +249,5 @@ def test_an_interrupt_leaves_nothing(
     monkeypatch.setattr("trifact.graph.writers._joined", interrupted)
     monkeypatch.setattr("trifact.graph.writers.shutil.copyfile", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_facts(graph, graph.train, tmp_path / f"f{ending}")
+        write_facts(graph, {tmp_path / f"f{ending}": graph.train})
     assert not list(tmp_path.iterdir())

@@ -216,6 +216,6 @@ def _columns(graph: Graph, found: Found, probabilities: Floats | None) -> dict[s
 
 def _write(found: Discovery, graph: Graph, out: Path, *, overwrite: bool) -> None:
     if out.suffix.lower() == ".nt":
-        write_facts(graph, found.facts, out, overwrite=overwrite, literals=True)
+        write_facts(graph, {out: found.facts}, overwrite=overwrite, literals=True)
     else:
         files.write_answers(found, out, overwrite=overwrite)

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from trifact.answer.similarity import entity_tables, predicate_tables
-from trifact.durable import refuse_existing, replacing
+from trifact.durable import refuse_existing, replacing_all
 from trifact.errors import ConfigError, OutputError
 from trifact.graph.graph import Graph
 from trifact.graph.vocabulary import Vocabulary
@@ -83,8 +82,9 @@ def export(
     others = [] if form in FILES else [to / name for name in _names_in_folder(TABLES, form)]
     stale = [path for path in others if path not in paths and path.exists()]  # of another model
     refuse_existing(*paths, *stale, overwrite=overwrite)
-    with _together(paths) as parts:
-        WRITERS[form](tables, _about(run, graph, checkpoint), parts)
+    with replacing_all(paths) as parts:
+        by_name = {path.name: part for path, part in parts.items()}
+        WRITERS[form](tables, _about(run, graph, checkpoint), by_name)
     for path in stale:
         path.unlink(missing_ok=True)
     return paths
@@ -128,20 +128,6 @@ def _check_target(to: Path, form: str) -> None:
 def _names_in_folder(tables: Iterable[str], form: str) -> list[str]:
     names = [f"{table}{ending}" for table in tables for ending in FOLDERS[form]]
     return [*names, *([PROJECTOR] if form == "projector" else []), ABOUT]
-
-
-@contextmanager
-def _together(paths: Sequence[Path]) -> Iterator[dict[str, Path]]:
-    """Temporary names of files of one folder, that take their places once all are written."""
-    folder = paths[0].parent
-    new = not folder.exists()
-    try:
-        with ExitStack() as stack:
-            yield {path.name: stack.enter_context(replacing(path)) for path in paths}
-    except BaseException:
-        with suppress(OSError):
-            folder.rmdir() if new else None
-        raise
 
 
 def _write_numpy(tables: Tables, about: Mapping[str, str], parts: Parts) -> None:

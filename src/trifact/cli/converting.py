@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trifact.cli.screen import say, watching
+from trifact.durable import refuse_existing
 from trifact.errors import OutputError
 from trifact.graph.facttable import SPLITS
 from trifact.graph.layouts import files_of
@@ -37,12 +38,10 @@ def convert_graph(
         stale = _other_splits(target, files) if to_folder and target.is_dir() else []
         if {path.resolve() for path in (target, *files, *stale)} & {Path(source).resolve()}:
             raise OutputError(f"{target}: the graph is read from there; give another place")
-        for path in [] if overwrite else [*filter(Path.exists, files), *stale]:
-            raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
-        for path, facts in files.items():
-            progress(f"writing {path.name}", 0, 0)
-            literals = config.literals == "keep"
-            write_facts(graph, facts, path, overwrite=overwrite, literals=literals)
+        refuse_existing(*files, *stale, overwrite=overwrite)
+        progress(f"writing {target.name}", 0, 0)
+        literals = config.literals == "keep"
+        write_facts(graph, files, overwrite=overwrite, literals=literals)
         for path in stale:
             path.unlink(missing_ok=True)
     say(*graph.notes, *(f"{path}: {len(facts):,} facts written" for path, facts in files.items()))

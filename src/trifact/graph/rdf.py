@@ -39,7 +39,7 @@ CHARACTERS_AT_ONCE = 1 << 18
 
 @dataclass
 class Terms:
-    """Terms as names, labels on their way, and a count of what is no fact of two entities."""
+    """Terms as names, labels on their way, and a count of what is neither fact nor label."""
 
     split: str
     config: LoadConfig
@@ -63,7 +63,7 @@ class Terms:
         if (label := label_of(quad)) is not None:
             self.add_label(self._name(quad.subject), *label)
         if isinstance(quad.object, ox.Literal) and self.config.literals == "skip":
-            self.literals += 1
+            self.literals += label is None
             return None
         return self._name(quad.subject), self._name(quad.predicate), self._name(quad.object)
 

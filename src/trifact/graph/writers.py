@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 import zstandard
 
-from trifact.durable import replacing
+from trifact.durable import refuse_existing, replacing_all, writing
 from trifact.errors import OutputError
 from trifact.graph.facttable import FactTable, Row, first_line, quoted
 from trifact.graph.formats import by_content, stem_and_format, without_compression
@@ -31,26 +31,37 @@ QUOTED_IN_CSV = re.compile(r'[,"\n\r]')
 
 
 def write_facts(
-    graph: Graph, facts: Ints, path: Path, *, overwrite: bool = False, literals: bool = False
+    graph: Graph, files: Mapping[Path, Ints], *, overwrite: bool = False, literals: bool = False
 ) -> None:
-    """Write facts (n, 3) of a graph by name; the ending of the path says the format.
+    """Write facts (n, 3) of a graph by name to each file: all files or none.
 
-    `literals` writes names that are RDF literals as such to N-Triples.
+    The ending of a path says the format. `literals` writes names that are RDF literals as such to
+    N-Triples.
     """
+    for path in files:
+        format_to_write(path)
+        _refuse_no_file(path)
+    refuse_existing(*files, overwrite=overwrite)
+    with replacing_all(files) as parts:
+        for path, part in parts.items():
+            with writing(path):
+                _write(graph, files[path], path, part, literals=literals)
+
+
+def _write(graph: Graph, facts: Ints, path: Path, part: Path, *, literals: bool) -> None:
+    """To a file that has another name as yet."""
     kind = format_to_write(path)
-    _check_free(path, overwrite=overwrite)
-    with replacing(path) as part:
-        if kind == "parquet":
-            _write_parquet(graph, facts, part)
-            return
-        lines = {
-            "tsv": lambda: _separated(graph, facts, _in_tsv, "\t"),
-            "csv": lambda: _separated(graph, facts, _in_csv, ","),
-            "ntriples": lambda: _ntriples(graph, facts, literals=literals),
-        }
-        with _compressing(part, path.suffix.lower()) as out:
-            for block in lines[kind]():
-                out.write(block.encode())
+    if kind == "parquet":
+        _write_parquet(graph, facts, part)
+        return
+    lines = {
+        "tsv": lambda: _separated(graph, facts, _in_tsv, "\t"),
+        "csv": lambda: _separated(graph, facts, _in_csv, ","),
+        "ntriples": lambda: _ntriples(graph, facts, literals=literals),
+    }
+    with _compressing(part, path.suffix.lower()) as out:
+        for block in lines[kind]():
+            out.write(block.encode())
 
 
 def format_to_write(path: Path) -> str:
@@ -64,15 +75,10 @@ def format_to_write(path: Path) -> str:
     return kind
 
 
-def _check_free(path: Path, *, overwrite: bool) -> None:
-    try:
-        there, is_file = path.exists(), path.is_file()
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
-    if there and not is_file:
-        raise OutputError(f"{path}: it exists and is not a file; give another name")
-    if there and not overwrite:
-        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
+def _refuse_no_file(path: Path) -> None:
+    with writing(path):
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{path}: it exists and is not a file; give another name")
 
 
 @contextmanager
