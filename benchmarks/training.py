@@ -1,16 +1,17 @@
-"""An epoch of training against the plain algorithm, in one run.
+"""An epoch of training against the plain algorithm, and against PyKEEN, in one run.
 
 The baseline is the algorithm of the paper's code, written by us: one row of logits a fact (and
 reciprocal), float32, dense logits, torch autograd, torch.optim.Adagrad, 1000 facts a step. Ours
 goes over distinct queries. Both are ComplEx (or --model) with N3 on the same graph; each has a
 process of its own, steps are timed alternately, and medians are scaled to an epoch. Where the
-baseline would take too long or too much memory, `--no-baseline` times ours and its products only.
+baseline would take too long or too much memory, `--no-baseline` leaves it out. `--pykeen` adds
+PyKEEN's training loop, which goes over distinct queries too.
 
 Memory: `training_mb` is what our process came to hold at most, less what it held with torch and
 the graph and no model; `allowed_mb` is what it may: parameters, their bfloat16 copy if products
 are bfloat16, the optimizer's state, one gradient of the entities, and the budget.
 
-    python benchmarks/training.py --graph FB15K-237 --rank 100 [--model complex] [--quick]
+    python benchmarks/training.py --graph FB15K-237 --rank 100 [--pykeen] [--quick]
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ import json
 import multiprocessing
 import statistics
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -92,6 +96,61 @@ class Plain:
         order = torch.randperm(len(self.examples), generator=torch.Generator().manual_seed(0))
         steps = (self.step(self.examples[ids]) for ids in torch.split(order, FACTS_A_STEP))
         return Timed(steps, len(self.examples) / FACTS_A_STEP)
+
+
+class Pykeen:
+    """PyKEEN's loop over distinct queries (LCWA) with the same loss, and without a regularizer.
+
+    A step costs what it does whichever its queries are, so it is given a part of the facts.
+    """
+
+    def __init__(self, graph_name: str, model: str, rank: int) -> None:
+        with warnings.catch_warnings():  # of its own imports
+            warnings.simplefilter("ignore")
+            from pykeen.models import model_resolver
+            from pykeen.training import LCWATrainingLoop
+            from pykeen.training.callbacks import TrainingCallback
+            from pykeen.triples import CoreTriplesFactory
+        graph = load(graph_name)
+        self.queries, part = len(graph.queries("train")), np.random.default_rng(0)
+        self.facts = CoreTriplesFactory(
+            torch.from_numpy(part.choice(graph.train, 8 * FACTS_A_STEP, replace=False)),
+            num_entities=len(graph.entities),
+            num_relations=len(graph.predicates),
+            create_inverse_triples=True,
+        )
+        self.model = model_resolver.make(
+            model, triples_factory=self.facts, embedding_dim=rank, loss="crossentropy"
+        )
+        optimizer = torch.optim.Adagrad(self.model.get_grad_params(), lr=0.1)
+        self.loop = LCWATrainingLoop(
+            model=self.model, triples_factory=self.facts, optimizer=optimizer
+        )
+        self.ends = ends = list[float]()
+
+        class Clock(TrainingCallback):
+            def on_batch(self, *_: object, **__: object) -> None:
+                ends.append(time.perf_counter())
+
+        self.clock: Any = Clock
+
+    def steps(self) -> Iterator[float]:
+        """Seconds from the end of a step to that of the next; the last one is not full."""
+        while True:
+            self.ends.clear()
+            self.loop.train(
+                self.facts,
+                num_epochs=1,
+                batch_size=FACTS_A_STEP,
+                callbacks=[self.clock],
+                use_tqdm=False,
+                pin_memory=False,
+            )
+            assert len(self.ends) > 2, "too few queries"
+            yield from np.diff(self.ends[:-1]).tolist()
+
+    def timed(self) -> Timed:
+        return Timed(self.steps(), self.queries / FACTS_A_STEP)
 
 
 class Ours:
@@ -180,12 +239,13 @@ class Products:
         return Timed(iter(self.step, -1.0), self.epoch_steps)
 
 
-WORKERS: dict[str, type[Plain | Ours | Products]] = {
+WORKERS: dict[str, type[Plain | Pykeen | Ours | Products]] = {
     "plain": Plain,
+    "pykeen": Pykeen,
     "ours": Ours,
     "products": Products,
 }
-_worker: Plain | Ours | Products
+_worker: Plain | Pykeen | Ours | Products
 _timed: Timed
 
 
@@ -208,7 +268,8 @@ def _memory() -> dict[str, Any]:
 
 def measure(options: argparse.Namespace, *, rounds: int, seconds: float) -> dict[str, Any]:
     """Rounds of steps, alternating; stops early when `seconds` have passed."""
-    kinds = [kind for kind in WORKERS if kind != "plain" or not options.no_baseline]
+    left_out = {"plain": options.no_baseline, "pykeen": not options.pykeen}
+    kinds = [kind for kind in WORKERS if not left_out.get(kind)]
     task = options.graph, options.model, options.rank
     spawn = multiprocessing.get_context("spawn")
     pools = {kind: ProcessPoolExecutor(1, mp_context=spawn) for kind in kinds}
@@ -217,7 +278,7 @@ def measure(options: argparse.Namespace, *, rounds: int, seconds: float) -> dict
     steps = {kind: pool.submit(_start, kind, *task).result() for kind, pool in pools.items()}
     for number in range(rounds):
         for kind, pool in pools.items():
-            times[kind] += pool.submit(_steps, 1 if kind == "plain" else 2).result()
+            times[kind] += pool.submit(_steps, 1 if kind in left_out else 2).result()
         if time.perf_counter() - start > seconds and number >= 2:
             break
     memory = {kind: pool.submit(_memory).result() for kind, pool in pools.items()}
@@ -232,7 +293,8 @@ def measure(options: argparse.Namespace, *, rounds: int, seconds: float) -> dict
         "seconds_per_epoch": round(epoch["ours"], 2),
         "matmul_share": round(epoch["products"] / epoch["ours"], 3),
         **memory["ours"],
-        **({} if options.no_baseline else _against(epoch, memory["plain"])),
+        **(_against(epoch, memory["plain"]) if "plain" in kinds else {}),
+        **({"pykeen": _beside(epoch, memory["pykeen"])} if "pykeen" in kinds else {}),
     }
 
 
@@ -246,12 +308,23 @@ def _against(epoch: dict[str, float], plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _beside(epoch: dict[str, float], pykeen: dict[str, Any]) -> dict[str, Any]:
+    """Ours against PyKEEN."""
+    return {
+        "version": version("pykeen"),
+        "seconds_per_epoch": round(epoch["pykeen"], 2),
+        "speedup": round(epoch["pykeen"] / epoch["ours"], 2),
+        "peak_mb": pykeen["peak_mb"],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="An epoch against the plain algorithm.")
     parser.add_argument("--graph", default="FB15K-237")
     parser.add_argument("--rank", type=int, default=100)
     parser.add_argument("--model", default="complex")
-    parser.add_argument("--no-baseline", action="store_true", help="only ours and its products")
+    parser.add_argument("--no-baseline", action="store_true", help="leave out the plain algorithm")
+    parser.add_argument("--pykeen", action="store_true", help="PyKEEN's training loop, too")
     parser.add_argument("--quick", action="store_true", help="within 50 seconds")
     options = parser.parse_args()
     rounds, seconds = (5, 20.0) if options.quick else (25, 300.0)
