@@ -13,6 +13,7 @@ import pytest
 from trifact.errors import ConfigError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import training
+from trifact.run.folder import locked
 from trifact.run.options import TrainConfig, resolved
 from trifact.trials.space import Range
 from trifact.trials.tuning import (
@@ -147,6 +148,18 @@ def test_without_time_the_rule_is_kept(graph: Graph, tmp_path: Path) -> None:
     assert len(found.candidates) == 1
     assert found.config == TrainConfig(rank=4, epochs=9, precision="float32")
     assert "did not suffice" in found.verdict
+
+
+def test_what_a_kill_has_left_behind_goes_and_what_is_in_use_stays(
+    graph: Graph, tmp_path: Path
+) -> None:
+    dead, alive = tmp_path / ".tuning-dead", tmp_path / ".tuning-alive"
+    for folder in (dead / "0", alive / "0"):
+        folder.mkdir(parents=True)
+    with locked(alive):
+        settings = {"rank": 4, "epochs": 1, "validate_every": 1, "precision": "float32"}
+        tune(graph, settings, seconds=1.0, within=tmp_path, watch=Watch(clock=ticking(5.0)))
+    assert list(tmp_path.iterdir()) == [alive]
 
 
 def test_one_that_diverges_goes_no_further(graph: Graph, tmp_path: Path) -> None:

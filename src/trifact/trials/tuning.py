@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from shutil import rmtree
@@ -21,11 +22,12 @@ from typing import Any
 import optuna
 from optuna.samplers import TPESampler
 
-from trifact.errors import ConfigError, DivergedError, TrifactError
+from trifact.errors import ConfigError, DivergedError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.progress import Progress, silent
 from trifact.run import training
 from trifact.run.durations import shown
+from trifact.run.folder import locked
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import with_precision
@@ -41,6 +43,7 @@ SHARES = (1 / 3, 2 / 3, 1.0)  # of the time: until when the first rung, the seco
 RULE = 0  # the number of the rule's own trial
 TUNED = ("rank", "reg", "lr", "batch")
 TIME_IS_UP = "the time for tuning was up"
+SCRATCH = ".tuning-"
 
 
 @dataclass(frozen=True)
@@ -129,9 +132,8 @@ def tune(
         raise ConfigError("tuning compares validation MRR, but there is nothing to validate on")
     rule = with_precision(resolved(config, graph), graph)
     choices = around(rule, queries=len(graph.queries("train")), given=tuple(settings))
-    within.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=within, prefix=".tuning-") as folder:
-        tuning = Tuning(graph, rule, choices, Path(folder), seconds, watch or Watch())
+    with _scratch(within) as folder:
+        tuning = Tuning(graph, rule, choices, folder, seconds, watch or Watch())
         try:
             epochs = tuning.run()
         except training.Interrupted:
@@ -139,6 +141,17 @@ def tune(
     best = tuning.best(epochs)
     chosen = {} if best.number == RULE else best.settings
     return Tuned(config.replace(**chosen), tuple(tuning.candidates), best, epochs)
+
+
+@contextmanager
+def _scratch(within: Path) -> Iterator[Path]:
+    """A folder for trials; first those go that a kill has left behind."""
+    within.mkdir(parents=True, exist_ok=True)
+    for left in within.glob(f"{SCRATCH}*"):
+        with suppress(RunError), locked(left):  # refused where its process is alive
+            rmtree(left)
+    with TemporaryDirectory(dir=within, prefix=SCRATCH) as folder, locked(Path(folder)):
+        yield Path(folder)
 
 
 def around(rule: TrainConfig, *, queries: int, given: Sequence[str]) -> dict[str, Choice]:
