@@ -12,13 +12,9 @@ each has a process of its own, and they take turns on the same parts.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import multiprocessing
 import statistics
 import time
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,8 +30,8 @@ from trifact.answer.sweep import Sweep
 from trifact.graph.loading import load
 from trifact.tensor.models import MODELS
 from trifact.tensor.workspace import Workspace
+from turns import MB, Turns, count_peak_anew, status
 
-MB = 2**20
 TOP = 10_000
 
 
@@ -95,39 +91,22 @@ def _start(kind: str, graph: str, rank: int, budget: int) -> dict[str, int]:
     _worker = WORKERS[kind](graph, rank, budget)
     whole = _worker.whole
     _worker.run(_worker.part(0, whole.predicates))  # the smallest predicate, to warm up
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    count_peak_anew()
     tables = sum(table.nbytes for table in _worker.model.tables.values())
     return {"queries": len(whole.queries()[0]), "pairs": whole.count(), "parameters": tables,
-            "resident": _status("VmRSS")}  # fmt: skip
+            "resident": status("VmRSS")}  # fmt: skip
 
 
 def _part(number: int, count: int) -> float:
     return _worker.seconds(_worker.part(number, count))
 
 
-def _status(key: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * int(next(line for line in lines if line.startswith(key)).split()[1])
-
-
 def measure(graph: str, rank: int, *, budget: int, parts: int, limit: float) -> dict[str, Any]:
     """Parts in turn; stops early when `limit` seconds have passed."""
-    spawn = multiprocessing.get_context("spawn")
-    pools = {kind: ProcessPoolExecutor(1, mp_context=spawn) for kind in WORKERS}
-    begin = time.perf_counter()
-    starts = {k: p.submit(_start, k, graph, rank, budget) for k, p in pools.items()}
-    about = {kind: start.result() for kind, start in starts.items()}
-    times: dict[str, list[float]] = {kind: [] for kind in WORKERS}
-    for number in range(parts):
-        for kind, pool in pools.items():
-            times[kind].append(pool.submit(_part, number, parts).result())
-        if time.perf_counter() - begin > limit and number >= 2:
-            break
-    peak = pools["ours"].submit(_status, "VmHWM").result()
-    for pool in pools.values():
-        pool.shutdown()
-    ours = about["ours"]
+    with Turns(WORKERS, _start, graph, rank, budget) as turns:
+        times = turns.times(_part, parts, limit=limit)
+        peak = turns.ask("ours", status, "VmHWM")
+    ours = turns.about["ours"]
     ratios = [a / b for a, b in zip(times["ours"], times["products"], strict=True)]
     return {
         "graph": graph,

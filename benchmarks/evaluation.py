@@ -18,14 +18,10 @@ most `allowed_mb`, the parameters and the budget.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import ctypes
 import json
-import multiprocessing
 import statistics
 import time
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -37,8 +33,8 @@ from trifact.run.questions import Questions
 from trifact.tensor.models import MODELS
 from trifact.tensor.ranking import Asked, ranks
 from trifact.tensor.workspace import Workspace
+from turns import MB, Turns, count_peak_anew, status
 
-MB = 2**20
 BATCH = 500
 PLAIN_FACTS = 25
 
@@ -148,9 +144,8 @@ def _start(kind: str, graph_name: str, rank: int, budget: int) -> dict[str, int]
     graph, warm = load(graph_name), torch.ones(512, 512)
     torch.mm(warm, warm)  # torch makes its threads and buffers now
     ctypes.CDLL(None).malloc_trim(0)  # or what loading has left would be used and not be counted
-    before = _status("VmRSS")
-    with contextlib.suppress(OSError):  # then the peak of loading counts too
-        Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    before = status("VmRSS")
+    count_peak_anew()
     _worker = WORKERS[kind](graph, rank, budget)
     _worker.seconds(_worker.cut(0, 8))
     tables = sum(table.nbytes for table in _worker.model.tables.values())
@@ -162,28 +157,12 @@ def _part(number: int, count: int) -> float:
     return _worker.seconds(_worker.cut(*_worker.parts(count)[number]))
 
 
-def _status(key: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * int(next(line for line in lines if line.startswith(key)).split()[1])
-
-
 def measure(graph: str, rank: int, *, budget: int, rounds: int, limit: float) -> dict[str, Any]:
     """Parts in turn; stops early when `limit` seconds have passed."""
-    spawn = multiprocessing.get_context("spawn")
-    pools = {kind: ProcessPoolExecutor(1, mp_context=spawn) for kind in WORKERS}
-    begin = time.perf_counter()
-    starts = {k: p.submit(_start, k, graph, rank, budget) for k, p in pools.items()}
-    about = {kind: start.result() for kind, start in starts.items()}
-    times: dict[str, list[float]] = {kind: [] for kind in WORKERS}
-    for number in range(rounds):
-        for kind, pool in pools.items():
-            times[kind].append(pool.submit(_part, number, rounds).result())
-        if time.perf_counter() - begin > limit and number >= 2:
-            break
-    peak = pools["ours"].submit(_status, "VmHWM").result()
-    for pool in pools.values():
-        pool.shutdown()
-    ours = about["ours"]
+    with Turns(WORKERS, _start, graph, rank, budget) as turns:
+        times = turns.times(_part, rounds, limit=limit)
+        peak = turns.ask("ours", status, "VmHWM")
+    ours = turns.about["ours"]
     used, allowed = peak - ours["before"], ours["parameters"] + budget
 
     def ratio(one: str, other: str) -> float:

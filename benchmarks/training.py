@@ -17,17 +17,14 @@ are bfloat16, the optimizer's state, one gradient of the entities, and the budge
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import multiprocessing
 import statistics
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +38,8 @@ from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import with_precision
 from trifact.run.training import Training
 from trifact.run.validation import asked_of
+from turns import MB, Turns, count_peak_anew, status
 
-MB = 2**20
 FACTS_A_STEP = 1000
 REG = 0.15
 
@@ -190,8 +187,8 @@ class Ours:
             "budget_mb": config.budget_mb,
             "parameters_mb": round(parameters / MB),
             "allowed_mb": round(allowed / MB),
-            "training_mb": round((_status("VmHWM") - self.resident) / MB),
-            "peak_mb": round(_status("VmHWM") / MB),
+            "training_mb": round((status("VmHWM") - self.resident) / MB),
+            "peak_mb": round(status("VmHWM") / MB),
         }
 
 
@@ -199,16 +196,10 @@ def _resident_with(graph: Graph) -> int:
     """Bytes that this process holds with torch and a graph and its indexes; peaks count anew."""
     indexes = graph.queries("train"), asked_of(graph, "valid", device=torch.device("cpu"))
     torch.mm(torch.ones(64, 64), torch.ones(64, 64))  # its library is loaded
-    held = _status("VmRSS")
+    held = status("VmRSS")
     del indexes  # training makes them again
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
+    count_peak_anew()
     return held
-
-
-def _status(key: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * int(next(line for line in lines if line.startswith(key)).split()[1])
 
 
 class Products:
@@ -258,38 +249,29 @@ def _start(kind: str, graph: str, model: str, rank: int) -> float:
     return _timed.epoch_steps
 
 
-def _steps(count: int) -> list[float]:
-    return list(islice(_timed.steps, count))
+def _steps(*_: int) -> list[float]:
+    """Seconds of the next ones; what is long is done less often."""
+    return list(islice(_timed.steps, 1 if isinstance(_worker, Plain | Pykeen) else 2))
 
 
 def _memory() -> dict[str, Any]:
-    return _worker.memory() if isinstance(_worker, Ours) else {"peak_mb": _status("VmHWM") // MB}
+    return _worker.memory() if isinstance(_worker, Ours) else {"peak_mb": status("VmHWM") // MB}
 
 
 def measure(options: argparse.Namespace, *, rounds: int, seconds: float) -> dict[str, Any]:
     """Rounds of steps, alternating; stops early when `seconds` have passed."""
     left_out = {"plain": options.no_baseline, "pykeen": not options.pykeen}
     kinds = [kind for kind in WORKERS if not left_out.get(kind)]
-    task = options.graph, options.model, options.rank
-    spawn = multiprocessing.get_context("spawn")
-    pools = {kind: ProcessPoolExecutor(1, mp_context=spawn) for kind in kinds}
-    times: dict[str, list[float]] = {kind: [] for kind in kinds}
-    start = time.perf_counter()
-    steps = {kind: pool.submit(_start, kind, *task).result() for kind, pool in pools.items()}
-    for number in range(rounds):
-        for kind, pool in pools.items():
-            times[kind] += pool.submit(_steps, 1 if kind in left_out else 2).result()
-        if time.perf_counter() - start > seconds and number >= 2:
-            break
-    memory = {kind: pool.submit(_memory).result() for kind, pool in pools.items()}
-    for pool in pools.values():
-        pool.shutdown()
-    epoch = {kind: steps[kind] * statistics.median(times[kind]) for kind in kinds}
+    with Turns(kinds, _start, options.graph, options.model, options.rank) as turns:
+        times = turns.times(_steps, rounds, limit=seconds)
+        memory = {kind: turns.ask(kind, _memory) for kind in kinds}
+    medians = {kind: statistics.median(chain(*steps)) for kind, steps in times.items()}
+    epoch = {kind: turns.about[kind] * median for kind, median in medians.items()}
     return {
         "graph": options.graph,
         "model": options.model,
         "rank": options.rank,
-        "rounds": number + 1,
+        "rounds": len(times["ours"]),
         "seconds_per_epoch": round(epoch["ours"], 2),
         "matmul_share": round(epoch["products"] / epoch["ours"], 3),
         **memory["ours"],

@@ -33,6 +33,7 @@ COMMANDS = {
     "step-WN18RR-500": "step.py --graph WN18RR --rank 500",
     "evaluation-FB15K-237-500": "evaluation.py --graph FB15K-237 --rank 500",
     "evaluation-DEBIAN12-500": "evaluation.py --graph DEBIAN12 --rank 500 --budget-mb 512",
+    "discovery-FB15K-237-500": "discovery.py --graph FB15K-237 --rank 500",
     "answering-FB15K-237-500": "answering.py --graph FB15K-237 --rank 500",
 }
 PHASES = {
@@ -216,21 +217,37 @@ def _step(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _evaluation(rows: list[dict[str, Any]]) -> list[str]:
-    lines = [
+    head = ("graph", "rank", "times the product", "faster than by query", "faster than by batch",
+            "MB")  # fmt: skip
+    cells = [
+        (r["graph"], r["rank"], f"**{r['ratio_to_matmul']}**", r["speedup"],
+         r["speedup_over_batches"], f"{r['ranking_mb']:,}")
+        for r in (row["result"] for row in rows)
+    ]  # fmt: skip
+    return [
         "## Evaluation\n",
         "Filtered ranks of all test facts on both sides, against the bare float32 product over the "
         "distinct queries, against an evaluator that goes query by query, and against one that "
         "scores in batches and loops only to filter.\n",
-        "| graph | rank | times the product | faster than by query | faster than by batch | MB |",
-        "|---|---|---|---|---|---|",
+        *_table(head, cells),
+        _where(rows),
     ]
-    for row in rows:
-        r = row["result"]
-        lines.append(
-            f"| {r['graph']} | {r['rank']} | **{r['ratio_to_matmul']}** | {r['speedup']} | "
-            f"{r['speedup_over_batches']} | {r['ranking_mb']:,} |"
-        )
-    return [*lines, "", _where(rows)]
+
+
+def _discovery(rows: list[dict[str, Any]]) -> list[str]:
+    head = ("graph", "rank", "queries", "pairs", "times the product", "MB")
+    cells = [
+        (r["graph"], r["rank"], f"{r['distinct_queries']:,}", f"{r['pairs']:,}",
+         f"**{r['ratio_to_matmul']}**", f"{r['discovery_mb']:,}")
+        for r in (row["result"] for row in rows)
+    ]  # fmt: skip
+    return [
+        "## Discovery\n",
+        "The best 10,000 facts among all pairs that make sense, against the bare float32 product "
+        "of their distinct queries with all entities.\n",
+        *_table(head, cells),
+        _where(rows),
+    ]
 
 
 def _answering(rows: list[dict[str, Any]]) -> list[str]:
@@ -246,26 +263,25 @@ def _answering(rows: list[dict[str, Any]]) -> list[str]:
         "From the start of a process to its first answer, as times a bare `import torch`; a "
         "further answer, as times the matrix products that it needs.\n",
         *_table(head, cells),
-        "",
         _where(rows),
     ]
 
 
 def _reading(rows: list[dict[str, Any]]) -> list[str]:
-    lines = [
-        "## Reading\n",
-        "Names to ids, against DuckDB's plain two-pass query; ours also checks every byte.\n",
-        "| facts | seconds | DuckDB | **times DuckDB** | from the cache | peak MB |",
-        "|---|---|---|---|---|---|",
-    ]
+    head = ("facts", "seconds", "DuckDB", "**times DuckDB**", "from the cache", "peak MB")
     results = [row["result"] for row in rows]
     results += [r["debian12"] for r in results if r.get("debian12")]
-    lines += [
-        f"| {r['facts']:,.0f} | {r['seconds']} | {r['duckdb_seconds']} | "
-        f"**{r['ratio_to_duckdb']}** | {r['cached_seconds']} | {r['peak_mb']:,} |"
+    cells = [
+        (f"{r['facts']:,.0f}", r["seconds"], r["duckdb_seconds"], f"**{r['ratio_to_duckdb']}**",
+         r["cached_seconds"], f"{r['peak_mb']:,}")
         for r in results
+    ]  # fmt: skip
+    return [
+        "## Reading\n",
+        "Names to ids, against DuckDB's plain two-pass query; ours also checks every byte.\n",
+        *_table(head, cells),
+        _where(rows),
     ]
-    return [*lines, "", _where(rows)]
 
 
 def _where(rows: list[dict[str, Any]]) -> str:
@@ -280,6 +296,7 @@ SECTIONS = {
     "training": _training,
     "step": _step,
     "evaluation": _evaluation,
+    "discovery": _discovery,
     "answering": _answering,
     "reading": _reading,
 }
