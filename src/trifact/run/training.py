@@ -340,8 +340,9 @@ class Training:
         the better measurement.
         """
         flop = machine.flop_of_products(queries, *self.model.table("object").shape)
-        self.peak = max(self.peak, flop / seconds)
-        return flop / self.peak / seconds
+        speed = flop / seconds
+        self.peak = max(self.peak, speed)
+        return speed / self.peak
 
     def _objective(self) -> Objective:
         config, model = self.config, self.model
