@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import torch
 import trifact
 from trifact.errors import ConfigError, DivergedError, OutputError, RunError, TrainingError
 from trifact.graph.graph import Graph
-from trifact.run import machine, training
+from trifact.run import checkpoint, machine, training
 from trifact.run.folder import BEGUN, LOCK
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
@@ -113,6 +114,29 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(
         patch.setattr(Objective, "step", killed)
         training.train(graph, QUICK, out=tmp_path / "parts")
     assert same(whole, training.resume(tmp_path / "parts"))
+
+
+def test_a_run_killed_within_an_epoch_goes_on_from_there(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long epochs are saved at steps; here at every one."""
+    whole = training.train(graph, QUICK, out=tmp_path / "whole")
+    monkeypatch.setattr(training, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(training, "SAVE_SHARE", math.inf)
+    saved, parts = checkpoint.save, tmp_path / "parts"
+
+    def killed(folder: Path, which: str, tables: Any, state: dict[str, Any]) -> None:
+        if (state["epoch"], state.get("step")) == (2, 2):
+            raise KeyboardInterrupt
+        saved(folder, which, tables, state)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(checkpoint, "save", killed)
+        training.train(graph, QUICK, out=parts)
+    state = checkpoint.read_manifest(parts / "checkpoints", "last")["state"]
+    assert (state["epoch"], state["step"]) == (2, 1)
+    assert same(whole, training.resume(parts))
+    assert same(whole, Run(parts), "best")
 
 
 def test_a_run_that_is_not_validated_has_its_last_factors_as_best(

@@ -56,7 +56,8 @@ from trifact.tensor.workspace import Workspace
 OnEpoch = Callable[[Epoch], str | None]
 """Called after each epoch; whatever it says is why training ends here."""
 MAY_CHANGE = ("epochs", "patience", "validate_every", "threads", "budget_mb", "device")
-SAVE_SECONDS = 120.0
+SAVE_SECONDS = 120.0  # without a checkpoint
+SAVE_SHARE = 0.02  # of the time, that checkpoints may take at most
 REFIT = "refit"
 
 
@@ -184,19 +185,18 @@ class Training:
         self.objective = self._objective()
         shape = self.model.table("object").shape
         self.peak = machine.peak_flops(type_of_products(config), self.device, *shape)
+        self.save_at = time.perf_counter() + SAVE_SECONDS
 
     def run(self, on_epoch: OnEpoch) -> None:
         """All epochs that are left; ends with everything saved, or raises with it saved."""
-        saved = time.perf_counter()
         with interruptible() as interrupt, denormals_flushed():
             while not self._ended():
                 self._train_epoch(interrupt)
                 epoch = self._close_epoch()
                 history.append(self.path / HISTORY, epoch)
                 self.state.finished = on_epoch(epoch) or ""
-                if epoch.mrr is not None or time.perf_counter() - saved > SAVE_SECONDS:
+                if epoch.mrr is not None:
                     self.save()
-                    saved = time.perf_counter()
         if self.state.best_mrr < 0:  # nothing was validated: the last is the best
             self._save_best(self.state.epoch - 1, -1.0)
         self.save()
@@ -228,10 +228,13 @@ class Training:
 
     def save(self) -> None:
         """The checkpoint `last`: factors, optimizer and where training stands."""
+        start = time.perf_counter()
         self._check_finite()
         self.state.rate, self.state.schedule = self.optimizer.rate, asdict(self.schedule)
         parts = {"factors": self.model.tables, "optimizer": self.optimizer.state}
         checkpoint.save(self.path / CHECKPOINTS, "last", parts, asdict(self.state))
+        end = time.perf_counter()
+        self.save_at = end + max(SAVE_SECONDS, (end - start) / SAVE_SHARE)
 
     def _ended(self) -> bool:
         if self.state.epoch > self.config.epochs:
@@ -263,6 +266,8 @@ class Training:
             self.progress(self._doing(done, total), done, total)
             if interrupt.asked:
                 self._stop()
+            if time.perf_counter() > self.save_at:
+                self.save()
 
     def _close_epoch(self) -> Epoch:
         """Its sums as means, its validation, and on to the next."""
