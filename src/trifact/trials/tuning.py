@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -147,8 +148,8 @@ def tune(
 def _scratch(within: Path) -> Iterator[Path]:
     """A folder for trials; first those go that a kill has left behind."""
     within.mkdir(parents=True, exist_ok=True)
-    for left in within.glob(f"{SCRATCH}*"):
-        with suppress(RunError), locked(left):  # refused where its process is alive
+    for left in within.glob(f"{SCRATCH}*") if sys.platform != "win32" else ():  # no locks there
+        with suppress(RunError, OSError), locked(left):  # one that is alive, or of somebody else
             rmtree(left)
     with TemporaryDirectory(dir=within, prefix=SCRATCH) as folder, locked(Path(folder)):
         yield Path(folder)
