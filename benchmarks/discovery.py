@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from trifact.answer.leftout import LeftOut
+from trifact.answer.options import DiscoverConfig
 from trifact.answer.ordering import ByScore
 from trifact.answer.pairs import Pairs
 from trifact.answer.roles import likely
@@ -43,7 +44,8 @@ class Worker:
         sizes = len(graph.entities), 2 * len(graph.predicates)
         self.model = MODELS["complex"](*sizes, rank=rank, scale=1.0, seed=0)
         single = single_sides(graph.known("train"))
-        candidates = unanswered(likely(graph), graph.known("train"), single)
+        some = likely(graph, DiscoverConfig.holders)
+        candidates = unanswered(some, graph.known("train"), single)
         self.whole = Pairs(candidates, np.arange(len(graph.predicates)), len(graph.predicates))
         self.left_out = LeftOut.of(graph, ("train", "valid", "test"), single=single)
         self.news = Shortlist(TOP, ByScore())

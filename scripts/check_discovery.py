@@ -22,9 +22,10 @@ from scripts.records import ROOT, commit, records_in
 from trifact.answer.calibration import calibrate, read_calibration
 from trifact.answer.expectation import held_out, joined_in_train, lengths
 from trifact.answer.leftout import LeftOut
+from trifact.answer.options import DiscoverConfig
 from trifact.answer.ordering import ByProbability, ByScore, Order
 from trifact.answer.pairs import Pairs
-from trifact.answer.roles import SHARE, likely
+from trifact.answer.roles import likely
 from trifact.answer.shortlist import Found, Shortlist
 from trifact.answer.single import single_sides, unanswered
 from trifact.answer.sweep import Sweep
@@ -58,12 +59,14 @@ def check(path: Path) -> dict[str, Any]:
     """The record of one run."""
     run, graph = Run(path), Run(path).graph()
     calibration = read_calibration(run) or calibrate(run)
-    pairs, order = _pairs(graph, SHARE), ByProbability(calibration)
+    pairs, order = _pairs(graph, DiscoverConfig.holders), ByProbability(calibration)
     swept = _swept(run, graph, pairs, order)
     found = {
         "probability": swept.news.best(),
         "score": _reordered(run, graph, swept, ByScore()).news.best(),
-        "seconds": _swept(run, graph, _pairs(graph, SHARE, single=False), order).news.best(),
+        "seconds": _swept(
+            run, graph, _pairs(graph, DiscoverConfig.holders, single=False), order
+        ).news.best(),
         "observed": _swept(run, graph, _pairs(graph, None, single=False), order).news.best(),
         "degrees": _guessed(graph, pairs, _degrees),
         "popular": _guessed(graph, pairs, _popular),
@@ -235,7 +238,7 @@ def _candidates(kept: list[dict[str, Any]]) -> list[str]:
     for r in kept:
         for row in r["candidates"]:
             share = "observed only" if row["share"] is None else f"{row['share']:g}"
-            bold = "**" if row["share"] == SHARE else ""
+            bold = "**" if row["share"] == DiscoverConfig.holders else ""
             reach = f"{100 * row['reachable'] / r['held_out']:.1f} %"
             lines.append(
                 f"| {r['graph']} | {bold}{share}{bold} | {row['queries']:,} | {row['pairs']:,} | "

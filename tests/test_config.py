@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +25,13 @@ class Sample(Config):
     limit: int | None = option(None, "at most so many", low=1)
     loud: bool = option(False, "whether it is heard")
     text: str = option("", "anything")
+
+
+def test_numbers_of_numpy_and_paths_are_taken() -> None:
+    made = Sample(count=np.int64(2), rate=np.float32(0.25), text=Path("a") / "b")  # type: ignore[arg-type]
+    assert made == Sample(count=2, rate=0.25, text=str(Path("a/b")))
+    with pytest.raises(ConfigError, match=r"count must be int, not 2\.0"):
+        Sample(count=np.float64(2))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trifact.durable import read_json, replacing, write_text
+from trifact import durable
+from trifact.durable import read_json, replacing, replacing_all, write_text
 from trifact.errors import OutputError, RunError
 
 
@@ -26,6 +27,38 @@ def test_a_file_is_for_whom_the_umask_says_whoever_writes_it(tmp_path: Path) -> 
         part.unlink()
         part.touch(mode=0o600)
     assert (tmp_path / "own").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_who_may_read_a_file_stays_and_a_link_stays_one(tmp_path: Path) -> None:
+    write_text(tmp_path / "elsewhere" / "file", "old")
+    (tmp_path / "elsewhere" / "file").chmod(0o600)
+    (tmp_path / "link").symlink_to("elsewhere/file")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "elsewhere" / "file").read_text() == "new"
+    assert (tmp_path / "elsewhere" / "file").stat().st_mode & 0o777 == 0o600
+
+
+def test_no_file_is_replaced_before_all_are_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / name for name in ("first", "second", "third")]
+    for path in paths:
+        write_text(path, "old")
+
+    def sync(path: Path) -> None:
+        if "second" in path.name:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(durable, "_sync", sync)
+    with (
+        pytest.raises(OutputError, match=r"second: .*No space left"),
+        replacing_all(paths) as parts,
+    ):
+        for part in parts.values():
+            part.write_text("new")
+    assert [path.read_text() for path in paths] == ["old"] * 3
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
 
 
 def test_a_block_that_fails_leaves_no_folder_that_was_made_for_it(tmp_path: Path) -> None:

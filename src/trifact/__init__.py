@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from trifact.graph.graph import Graph as Graph
     from trifact.graph.options import LoadConfig as LoadConfig
     from trifact.run.evaluation import Evaluation as Evaluation
+    from trifact.run.history import Epoch
     from trifact.run.options import TrainConfig as TrainConfig
     from trifact.run.protocol import EvaluateConfig as EvaluateConfig
     from trifact.trials.found import Found as Found
@@ -73,10 +74,17 @@ def load(source: object, **settings: Any) -> Graph:  # noqa: ANN401
     return load_graph(source, LoadConfig.from_values(settings))
 
 
-def train(graph: Graph, *, out: str | os.PathLike[str] | None = None, **settings: Any) -> Run:  # noqa: ANN401
+def train(
+    graph: Graph,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    on_epoch: Callable[[Epoch], str | None] = lambda epoch: None,
+    **settings: Any,  # noqa: ANN401
+) -> Run:
     """Train a model on a graph, and calibrate it on the validation facts, if there are some.
 
-    `settings` are the fields of `TrainConfig`.
+    `settings` are the fields of `TrainConfig`. `on_epoch` is called after each epoch, with what
+    it came to (`print` shows that); if it says a text, training ends there for that reason.
     """
     from trifact.answer.calibration import calibrate_new
     from trifact.answer.run import Run
@@ -84,7 +92,8 @@ def train(graph: Graph, *, out: str | os.PathLike[str] | None = None, **settings
     from trifact.run.training import train as train_model
 
     folder = None if out is None else Path(out)
-    run = Run(train_model(graph, TrainConfig.from_values(settings), out=folder).path)
+    config = TrainConfig.from_values(settings)
+    run = Run(train_model(graph, config, out=folder, on_epoch=on_epoch).path)
     calibrate_new(run, say=warnings.warn)
     return run
 

@@ -22,6 +22,8 @@ import dataclasses
 import difflib
 import json
 import math
+import numbers
+import os
 import re
 import tomllib
 import types
@@ -29,7 +31,7 @@ import typing
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from trifact.errors import ConfigError, InputError
 
@@ -52,6 +54,9 @@ def option(
 @dataclass(frozen=True)
 class Config:
     """Base of all settings; a subclass only lists its fields with `option`."""
+
+    title: ClassVar[str | None] = None
+    """Under which its options stand together in a help text, apart from the others."""
 
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))
@@ -128,6 +133,10 @@ def _fitted(name: str, value: object, hint: Any) -> object:  # noqa: ANN401
     if value is None and type(None) in kinds:
         return None
     kind = next(kind for kind in kinds if kind is not type(None))
+    if isinstance(value, numbers.Number) and hasattr(value, "item"):
+        value = value.item()  # a number of numpy's
+    if kind is str and isinstance(value, os.PathLike):
+        return os.fsdecode(value)
     if kind is float and type(value) is int:
         return float(value)
     if typing.get_origin(kind) is tuple:

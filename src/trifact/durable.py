@@ -18,21 +18,42 @@ def replacing(path: Path) -> Iterator[Path]:
 
     The file is synced before the rename and the folder after it, so a kill at any moment leaves
     the old file or the new one. If the block fails nothing of it stays, nor a folder made for it.
-    Whoever writes it, it can be read by whom the umask says: safetensors gives its files to their
-    owner alone.
     """
+    with writing(path), replacing_all([path]) as parts:
+        yield parts[path]
+
+
+@contextmanager
+def replacing_all(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
+    """Temporary names by path, which take their places once all of them are written and synced.
+
+    Only a kill between two of the renames at the end leaves some of them old.
+    """
+    with ExitStack() as stack:
+        files = {path: Path(os.path.realpath(path)) for path in paths}  # a link stays one
+        parts = {path: stack.enter_context(_part(file)) for path, file in files.items()}
+        modes = {path: _mode(files[path], part) for path, part in parts.items()}
+        yield parts
+        for path, part in parts.items():
+            with writing(path):
+                part.chmod(modes[path])
+                _sync(part)
+        for path, part in parts.items():
+            with writing(path):
+                part.replace(files[path])
+                _sync(files[path].parent)
+
+
+@contextmanager
+def _part(path: Path) -> Iterator[Path]:
+    """An empty file beside `path`; what is left of it at the end goes, and folders made for it."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     made = [folder for folder in path.parents if not os.path.exists(folder)]  # noqa: PTH110 - never raises
     try:
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             part.touch()
-            usual = part.stat().st_mode
-            yield part
-            part.chmod(usual)
-            _sync(part)
-            part.replace(path)
-            _sync(path.parent)
+        yield part
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -40,11 +61,12 @@ def replacing(path: Path) -> Iterator[Path]:
                 folder.rmdir()  # which a file in it, such as the one just written, forbids
 
 
-@contextmanager
-def replacing_all(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
-    """Temporary names by path, which take their places once all of them are written."""
-    with ExitStack() as stack:
-        yield {path: stack.enter_context(replacing(path)) for path in paths}
+def _mode(path: Path, part: Path) -> int:
+    """Who may read it: as until now, or as the umask says of a new file.
+
+    safetensors gives its files to their owner alone.
+    """
+    return (path if path.exists() else part).stat().st_mode & 0o7777
 
 
 @contextmanager

@@ -46,6 +46,20 @@ def test_the_subject_that_lacks_its_only_object_is_found_by_its_roles(tmp_path: 
         assert (("c8", "has zone") in set(rows)) == there
 
 
+def test_a_smaller_share_of_holders_asks_more(tmp_path: Path) -> None:
+    kinds = [(f"c{i:02}", "is a", "city") for i in range(24)]
+    zones = [(f"c{i:02}", "has zone", f"zone{i % 3}") for i in range(12)]  # half of them
+    graph = trifact.load(kinds + zones, valid=0.0, test=0.0)
+    run = keep(tmp_path / "run", graph, a_model("complex", graph))
+    asked = DiscoverConfig(top=1000, predicates=("has zone",))
+    assert len(discover(run, asked)) == 0
+    assert len(discover(run, asked.replace(holders=0.5))) == 12 * 3
+    shown = " ".join(said(str(run.path), "--predicates", "has zone").split())
+    assert "0 new facts of 0 pairs" in shown
+    assert "--holders 0.5, say, asks more of those who have none (now 0.75)" in shown
+    assert "probability" not in shown.partition("0 pairs")[0]
+
+
 @pytest.mark.parametrize("side", ["subject", "object"])
 def test_who_has_the_one_answer_is_not_asked_again(tmp_path: Path, side: str) -> None:
     cities = [(f"c{i:02}", "lies in", f"land{i % 3}") for i in range(13)]

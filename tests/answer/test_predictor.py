@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+import trifact
 from tests.run.conftest import KeepRun, random_model
+from trifact.answer.best import largest
 from trifact.answer.predictor import Predictor
 from trifact.answer.run import Run
 from trifact.errors import ConfigError, InputError
@@ -28,7 +30,13 @@ def plain_objects(graph: Graph, model: Model, subject: int, predicate: int) -> l
     everything = {tuple(fact) for split in graph.splits.values() for fact in split.tolist()}
     scores = log_p(model, subject, predicate)
     unknown = [o for o in range(len(graph.entities)) if (subject, predicate, o) not in everything]
-    return sorted(unknown, key=lambda o: -scores[o])
+    return sorted(set(unknown) - own(graph, subject, predicate), key=lambda o: -scores[o])
+
+
+def own(graph: Graph, entity: int, predicate: int) -> set[int]:
+    """The entity that asks, if train has no entity with itself under the predicate."""
+    loops = any(p == predicate and s == o for s, p, o in graph.train.tolist())
+    return set() if loops else {entity}
 
 
 @pytest.fixture(params=["complex", "cp", "distmult"])
@@ -54,7 +62,8 @@ def test_subjects_are_the_objects_of_the_reciprocal_question(predictor: Predicto
     asked = 4, len(graph.predicates) + 1
     scores = log_p(model, *asked)
     found = predictor.subjects(graph.predicates[1], graph.entities[4], k=3, known=True)
-    best = sorted(range(len(scores)), key=lambda s: -scores[s])[:3]
+    others = set(range(len(scores))) - own(graph, 4, 1)
+    best = sorted(others, key=lambda s: -scores[s])[:3]
     assert list(found.columns["subject"]) == [graph.entities[s] for s in best]
     assert set(found.columns["object"]) == {graph.entities[4]}
 
@@ -77,10 +86,33 @@ def test_known_answers_are_marked_when_they_are_shown(predictor: Predictor) -> N
     everything = np.concatenate(list(graph.splits.values()))
     known = {graph.entities[o] for s, p, o in everything.tolist() if (s, p) == (subject, predicate)}
     shown = predictor.objects(*names, k=1000, known=True)
-    assert len(shown) == len(graph.entities)
+    others = {graph.entities[i] for i in own(graph, subject, predicate)}
+    assert {row["object"] for row in shown} == set(graph.entities) - others
     assert {row["object"] for row in shown if row["known"]} == known
     hidden = predictor.objects(*names, k=1000)
-    assert {row["object"] for row in hidden} == set(graph.entities) - known
+    assert {row["object"] for row in hidden} == set(graph.entities) - known - others
+
+
+def test_an_entity_answers_itself_only_where_train_has_that() -> None:
+    graph = trifact.load(
+        [("a", "likes", "a"), ("a", "sees", "b"), ("b", "sees", "c")], valid=0, test=0
+    )
+    asked = Predictor(graph, random_model("complex", graph))
+    assert set(asked.objects("b", "likes").columns["object"]) == {"a", "b", "c"}
+    assert set(asked.objects("b", "sees").columns["object"]) == {"a"}
+    assert set(asked.subjects("sees", "b").columns["subject"]) == {"c"}
+
+
+def test_of_those_that_tie_the_first_ids_are_taken() -> None:
+    scores = torch.zeros(2, 30)
+    scores[1, 7] = 1.0
+    scores[1, 0] = -torch.inf
+    rows, columns, values = largest(scores, 3)
+    assert rows.tolist() == [0, 0, 0, 1, 1, 1]
+    assert columns.tolist() == [0, 1, 2, 7, 1, 2]
+    assert values.tolist() == [0, 0, 0, 1, 0, 0]
+    nothing = largest(torch.full((2, 1), -torch.inf), 3)
+    assert [len(part) for part in nothing] == [0, 0, 0]
 
 
 def test_many_questions_at_once_are_each_alone(predictor: Predictor) -> None:
@@ -134,7 +166,7 @@ def test_a_run_without_calibration_has_no_probabilities(keep_run: KeepRun, towns
         (lambda p: p.objects("e01", "p0", k=10**9), "k must be at most 10000"),
         (lambda p: p.objects("e01", "p0", candidates=[]), "the list of candidates is empty"),
         (lambda p: p.objects("e01", "p0", candidates=["x y z"]), "there is no entity 'x y z'"),
-        (lambda p: p.objects("e01", "p0", among="types"), "needs a file of types"),
+        (lambda p: p.objects("e01", "p0", among="types"), "go together"),
         (lambda p: p.objects("e01", "p0", amongst="all"), "there is no setting 'amongst'"),
         (lambda p: p.objects(["e01", "e02"], ["p0", "p1", "p2"]), "2 entities and 3 predicates"),
         (lambda p: p.objects([], "p0"), "0 entities and 1 predicates"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,10 @@ import trifact
 from trifact.answer.run import Run
 from trifact.answer.similarity import similar_entities, similar_predicates
 from trifact.graph.graph import Graph
+from trifact.graph.storage import open_graph, save_graph
 from trifact.run import run as floor
+from trifact.run.folder import new_folder
+from trifact.run.history import Epoch
 
 KeepRun = Callable[..., floor.Run]
 
@@ -33,6 +37,46 @@ def test_factors_leave(run: Run, tmp_path: Path) -> None:
     (file,) = run.export(str(tmp_path / "factors.npz"), format="numpy")
     with np.load(file) as found:
         assert np.array_equal(found["entities"], run.factors()["entity"])
+
+
+def test_facts_of_another_graph_come_as_a_path_too(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "f.tsv").write_text("e01\tp1\te02\ne03\tp1\te04\n")
+    by_path = run.evaluate(tmp_path / "f.tsv", bootstrap=0).metrics["filtered"]
+    assert (
+        by_path == run.evaluate(trifact.load(tmp_path / "f.tsv"), bootstrap=0).metrics["filtered"]
+    )
+    with pytest.raises(
+        trifact.TrifactError, match="a fact is a subject, a predicate and an object"
+    ):
+        run.predictor().score([("e01", "p1")])  # type: ignore[list-item]
+
+
+def test_new_facts_are_written_again_only_if_that_is_said(run: Run, tmp_path: Path) -> None:
+    run.discover(tmp_path / "new.tsv", top=5)
+    with pytest.raises(trifact.TrifactError, match="it exists already"):
+        run.discover(tmp_path / "new.tsv", top=4)
+    run.discover(tmp_path / "new.tsv", top=4, overwrite=True)
+    assert (tmp_path / "new.tsv").read_text().count("\n") == 1 + 4
+
+
+def test_training_can_be_watched_and_ended(towns: Graph, tmp_path: Path) -> None:
+    seen = list[int]()
+
+    def watch(epoch: Epoch) -> str | None:
+        seen.append(epoch.epoch)
+        return "that is enough" if epoch.epoch == 2 else None
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few facts give no probabilities
+        run = trifact.train(towns, rank=2, epochs=9, out=tmp_path / "run", on_epoch=watch)
+    assert (seen, run.ended) == ([1, 2], "that is enough")
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_is_itself(towns: Graph, tmp_path: Path) -> None:
+    for name in ("run1", "run[1]", "run?", "run*"):
+        save_graph(towns if name == "run1" else towns.all_in_train(), new_folder(tmp_path / name))
+    for name in ("run[1]", "run?", "run*"):
+        assert not len(open_graph(tmp_path / name).valid)
 
 
 def test_the_method_evaluates_as_the_function_does(run: Run) -> None:

@@ -166,6 +166,53 @@ def test_splits_of_another_graph_do_not_stay_in_a_folder(tmp_path: Path) -> None
         assert "the graph is read from there" in refused.stderr
 
 
+def test_a_graph_is_not_converted_onto_or_beside_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIFACT_DATA", str(tmp_path))
+    own = tmp_path / "own"
+    assert run("data", "convert", "World", str(own)).returncode == 0
+    before = {file: file.read_bytes() for file in own.iterdir()}
+    for source, target in (("own", own), ("own", own / "train.tsv"), (str(own), own / "all.csv")):
+        refused = run("data", "convert", source, str(target), "--to", "csv", "--overwrite")
+        assert "the graph is read from there; give another place" in refused.stderr
+    assert {file: file.read_bytes() for file in own.iterdir()} == before
+    assert run("data", "convert", "own", str(own / "copy"), "--to", "csv").returncode == 0
+
+
+def test_names_are_shown_on_a_screen_without_their_letters(tmp_path: Path) -> None:
+    (tmp_path / "f.tsv").write_text("Coruña\testá en\tEspaña\n", encoding="utf-8")
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    words = [sys.executable, "-m", "trifact", "data", "describe", "./f.tsv", "--all"]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=plain, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "est\\xe1 en" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to handle")
+def test_what_is_terminated_tidies_up(tmp_path: Path) -> None:
+    long = "with FactTable(memory_mb=200, disk_gb=1): print('reading', flush=True), time.sleep(99)"
+    code = f"""import time
+from trifact import cli
+from trifact.graph.facttable import FactTable
+def command():
+    {long}
+cli.app = command
+cli.main()"""
+    place = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=place, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"reading\n"
+        assert list(tmp_path.iterdir())
+        process.terminate()
+        assert process.wait(60) == 143
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_picture_is_where_it_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "a$_{$b.tsv").write_text("a\tp\tb\nb\tp\tc\n")
     words = ("data", "describe", "./a$_{$b.tsv", "--plot")
@@ -184,6 +231,7 @@ def test_a_picture_is_where_it_is_said_to_be(tmp_path: Path) -> None:
         (("data", "list", "fb15"), "did you mean FB15K"),
         (("data", "convert", "World", "x.docx"), "end the name in one of these"),
         (("data", "describe", "World", "--valid", "7"), "valid must be at most 0.5"),
+        (("data", "describe", "World", "--columns", "a\nb"), "columns must be str between commas"),
     ],
 )
 def test_a_mistake_gets_one_sentence(words: tuple[str, ...], sentence: str, tmp_path: Path) -> None:

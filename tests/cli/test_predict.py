@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -35,7 +37,44 @@ def test_objects_are_shown_under_their_question(runs: Path) -> None:
     assert shown.stdout.splitlines()[0] == "France · has capital · ?"
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert len(shown.stdout.strip().splitlines()) == 2 + 1 + 3
-    assert "make one: trifact calibrate world" in shown.stderr
+    assert "make one with: trifact calibrate world" in shown.stderr
+    assert "1 known answer not shown; --known shows all" in shown.stderr
+
+
+def test_a_question_the_wrong_way_round_is_noticed(runs: Path) -> None:
+    for words, turn in (((), "object of 'has capital'; ask with --object"), (("--object",), "")):
+        shown = run("predict", "world", "Paris", "has capital", *words, cwd=runs)
+        assert ("the graph has 'Paris' only as" in shown.stderr) == bool(turn)
+        assert turn in shown.stderr
+    shown = run("predict", "world", "France", "has capital", "--object", cwd=runs)
+    assert "'France' only as subject of 'has capital'; ask without --object" in shown.stderr
+
+
+def test_numbers_are_whole_though_the_first_answer_has_no_label(tmp_path: Path) -> None:
+    facts = [(f"entity {i}", "likes", f"entity {(i + 1) % 9}") for i in range(9)]
+    graph = trifact.load(facts, valid=0, test=0)
+    labels = dict.fromkeys(
+        range(1, 9, 2), "a label that takes a line of the screen for itself " * 2
+    )
+    graph = dataclasses.replace(graph, entity_labels=labels)
+    quick = TrainConfig(rank=2, epochs=1, validate_every=0, precision="float32")
+    training.train(graph, quick, out=tmp_path / "run")
+    for name in graph.entities:
+        shown = run("predict", "run", name, "likes", cwd=tmp_path).stdout
+        cells = [line.split() for line in shown.partition(" score \n")[2].splitlines()]
+        assert cells
+        assert all(re.fullmatch(r"-?\d+\.\d{3}", row[-1]) for row in cells), shown
+        assert all(row[0] == "entity" for row in cells)
+
+
+def test_who_can_have_no_probabilities_is_told_so(tmp_path: Path) -> None:
+    graph = trifact.load([("a", "likes", "b"), ("b", "likes", "c")], valid=0, test=0)
+    quick = TrainConfig(rank=2, epochs=1, validate_every=0, precision="float32")
+    training.train(graph, quick, out=tmp_path / "run")
+    for words in (("predict", "run", "a", "likes"), ("discover", "run")):
+        said = run(*words, cwd=tmp_path).stderr
+        assert "there is no validation fact to fit one on" in said
+        assert "trifact calibrate" not in said
 
 
 def test_subjects_and_predicates_are_asked_for_by_flags(runs: Path) -> None:
@@ -100,6 +139,10 @@ def test_nothing_is_said_by_factors_that_were_altered(
         (("predict", "world", "France", "has capital", "-k", "0"), "k must be at least 1"),
         (("predict", "world", "France", "has capital", "--candidates", "none.txt"), "no name in"),
         (("predict", "world", "France", "Paris", "--predicate", "--among", "observed"), "entities"),
+        (("predict", "world", "France", "has capital", "--types", "nowhere"), "go together"),
+        (("predict", "world", "France", "has capital", "--among", "types"), "go together"),
+        (("predict", "world", "has capital", "has capital"), "it is one of the predicates"),
+        (("predict", "world", "France", "Paris"), "it is one of the entities"),
         (("predict", "world", "France", "has capital", "--budget-mb", "0"), "^--budget-mb must be"),
         (
             ("predict", "world", "France", "has capital", "--candidates", "wrong.txt"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from trifact.cli.training import Request, run_training
 from trifact.errors import ConfigError, OutputError, TrifactError
 from trifact.graph.writers import write_facts
 from trifact.run import training
+from trifact.run.history import Epoch
 from trifact.run.run import Run
 
 QUICK: dict[str, Any] = {"rank": 4, "epochs": 2, "validate_every": 1, "precision": "float32"}
@@ -91,6 +93,26 @@ def test_a_run_that_goes_on_takes_no_other_place_or_facts(facts: str, tmp_path: 
         run_training(asked(resume=place, settings={}, loading={"split_seed": 3}))
     with pytest.raises(ConfigError, match="goes by validation"):
         run_training(asked(facts, refit=True, settings={**QUICK, "schedule": "plateau"}))
+
+
+def test_the_end_says_why_it_came_and_where_the_runs_are(
+    facts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_training(asked(facts, out=tmp_path / "run", refit=True, loading={"valid": 0.2}))
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{tmp_path / 'run'}  validation MRR 0.")
+    assert first.endswith("; ended: 2 epochs")
+    assert second == f"{tmp_path / 'run' / 'refit'}  the same, trained on all 80 facts"
+
+
+def test_short_epochs_share_a_line_but_validations_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, clock = list[int](), iter((0.0, 0.4, 0.8, 1.2, 1.9))
+    monkeypatch.setattr(work, "show", lambda epoch: shown.append(epoch.epoch))
+    monkeypatch.setattr(work, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    lines = work.Lines()
+    for number, mrr in enumerate((None, None, 0.5, None, None), 1):
+        lines(Epoch(number, 1.0, 0.0, 0.1, 0.4, 10.0, 0.5, mrr))
+    assert shown == [1, 3, 5]
 
 
 def test_a_refit_that_was_interrupted_gets_its_calibration(

@@ -69,6 +69,22 @@ def test_labels_of_the_rdf_are_kept(labels: str, file: Make, readings: list[obje
     assert len(readings) == 1
 
 
+def test_a_file_that_changes_while_it_is_read_is_not_kept(
+    file: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = file("f.tsv", TEXT)
+
+    def overtaken(*arguments: Any) -> Any:
+        path.write_text("other\tp\tcontent\n")
+        return read_layout(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loading, "read_layout", overtaken)
+        assert len(trifact.load(path, valid=0, test=0).train) == 1
+    path.write_text(TEXT)
+    assert len(trifact.load(path, valid=0, test=0).train) > 1
+
+
 def test_what_was_kept_is_immutable_too(file: Make) -> None:
     path = file("f.tsv", TEXT)
     trifact.load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import defaultdict
 
 import numpy as np
@@ -55,6 +56,18 @@ def test_a_fact_is_known_from_both_sides(facts: Ints, asked: Ints) -> None:
     expected = [tuple(fact) in there for fact in asked.tolist()]
     assert known.contains(asked).tolist() == expected
     assert known.contains(reciprocal(asked, PREDICATES)).tolist() == 2 * expected
+
+
+def test_facts_of_one_question_are_looked_up_in_linear_memory() -> None:
+    n = 20_000  # whose square would be 3 GB
+    facts = np.stack([np.zeros(n), np.zeros(n), np.arange(n)], axis=1).astype(np.int64)
+    known = KnownAnswers.of(facts[::2], predicates=1)
+    tracemalloc.start()
+    try:
+        assert known.contains(facts).tolist() == [True, False] * (n // 2)
+        assert tracemalloc.get_traced_memory()[1] < 100 * 8 * n
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_index_is_linear_in_the_facts() -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from trifact.errors import RunError
 from trifact.graph.known import Ints, KnownAnswers
+from trifact.run.ranktable import Bools
 from trifact.tensor.models import Model
 from trifact.tensor.workspace import Workspace
 
@@ -32,14 +33,16 @@ def best(
     *,
     allowed: dict[int, Ints] | None = None,
     hidden: KnownAnswers | None = None,
+    loops: Bools | None = None,
     budget: int = 64 * 2**20,
 ) -> Best:
     """The k best answers of questions (n, 2): entity, predicate (reciprocal id).
 
-    `allowed` are the candidates of each predicate; the answers that `hidden` knows are left out.
-    About `budget` bytes of scores are held at a time.
+    `allowed` are the candidates of each predicate; the answers that `hidden` knows are left out,
+    and the entity that asks, but for predicates (P,) that have `loops`. Scores are held in
+    blocks: with their places they are within `budget` bytes.
     """
-    work, found = Workspace(budget // 2), list[Best]()
+    work, found = Workspace(budget // 8), list[Best]()
     for block in work.blocks(len(asked), model.table("object")):
         questions = asked[block]
         buffer = work.logits(len(questions), model.table("object"))[:, : model.entities]
@@ -48,8 +51,11 @@ def best(
         if not bool(offsets.isfinite().all()):
             raise RunError("the factors of this run are no finite numbers; train it again")
         _leave_out(scores, questions, allowed, hidden)
-        top, answers = scores.topk(min(k, model.entities), dim=1)
-        found.append(_flat(top, answers, offsets, first=block.start))
+        if loops is not None:
+            rows = np.flatnonzero(~loops[questions[:, 1] % len(loops)])
+            scores[torch.from_numpy(rows), torch.from_numpy(questions[rows, 0])] = -torch.inf
+        rows, answers, values = largest(scores, k)
+        found.append(Best(rows + block.start, answers, values - offsets.double().numpy()[rows]))
     return Best(*(np.concatenate(parts) for parts in zip(*map(_fields, found), strict=True)))
 
 
@@ -68,13 +74,19 @@ def _leave_out(
         scores[torch.from_numpy(rows), torch.from_numpy(answers)] = -torch.inf
 
 
-def _flat(top: Tensor, answers: Tensor, offsets: Tensor, *, first: int) -> Best:
-    rows = torch.arange(len(top))[:, None].expand_as(top)
-    kept = top > -torch.inf
-    flat_rows, flat_answers = rows[kept].numpy(), answers[kept].numpy()
-    scores = (top.double() - offsets.double()[:, None])[kept].numpy()
-    order = np.lexsort((flat_answers, -scores, flat_rows))
-    return Best(flat_rows[order] + first, flat_answers[order], scores[order])
+def largest(scores: Tensor, k: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """Rows, columns and values of the k largest of each row, best first; -inf is none of them.
+
+    Of those that tie for the last place, the first columns.
+    """
+    bar = scores.topk(min(k, scores.shape[1])).values[:, -1:]
+    places = ((scores >= bar) & (scores > -torch.inf)).nonzero()
+    rows, columns = places.T.numpy()
+    values = scores[places[:, 0], places[:, 1]].double().numpy()
+    order = np.lexsort((columns, -values, rows))
+    before = np.searchsorted(rows, rows)  # rows are ascending, before and after
+    order = order[np.arange(len(rows)) - before < k]
+    return rows[order], columns[order], values[order]
 
 
 def _fields(found: Best) -> tuple[Ints, Ints, NDArray[np.float64]]:

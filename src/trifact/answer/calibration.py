@@ -95,6 +95,13 @@ def calibrate(
     return _calibration(record)
 
 
+def advice(run: Run) -> str:
+    """How a run without one comes to a calibration."""
+    if len(run.graph().valid):
+        return f"make one with: trifact calibrate {shlex.quote(str(run.path))}"
+    return "there is no validation fact to fit one on; train with some (--valid 0.05)"
+
+
 def calibrate_new(
     run: Run, *, say: Callable[[str], None], progress: Progress = silent
 ) -> Calibration | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -14,7 +13,7 @@ import numpy as np
 
 from trifact.answer import files, pausing
 from trifact.answer.answers import Answers, Cell
-from trifact.answer.calibration import read_calibration
+from trifact.answer.calibration import advice, read_calibration
 from trifact.answer.expectation import expectation
 from trifact.answer.leftout import LeftOut
 from trifact.answer.names import Names
@@ -147,8 +146,7 @@ def _order(run: Run, config: DiscoverConfig) -> Order:
         return ByProbability(calibration)
     if config.min_probability is not None:
         raise ConfigError(
-            "min_probability needs probabilities, and the run has no calibration; "
-            f"make one with: trifact calibrate {shlex.quote(str(run.path))}"
+            f"min_probability needs probabilities, and the run has no calibration; {advice(run)}"
         )
     return ByScore()
 
@@ -158,7 +156,8 @@ def _candidates(graph: Graph, config: DiscoverConfig, single: Bools) -> Candidat
     if config.types is not None:
         found = of_types(graph, Path(config.types))
     else:
-        found = likely(graph) if config.among == "roles" else observed(graph)
+        by_role = config.among == "roles"
+        found = likely(graph, config.holders) if by_role else observed(graph)
     return unanswered(found, graph.known("train"), single)
 
 

@@ -26,8 +26,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from trifact.answer.similarity import entity_tables, predicate_tables
-from trifact.durable import refuse_existing, replacing_all
+from trifact.durable import refuse_existing, replacing_all, writing
 from trifact.errors import ConfigError, OutputError
+from trifact.graph.facttable import quoted
 from trifact.graph.graph import Graph
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run.run import Run
@@ -82,7 +83,7 @@ def export(
     others = [] if form in FILES else [to / name for name in _names_in_folder(TABLES, form)]
     stale = [path for path in others if path not in paths and path.exists()]  # of another model
     refuse_existing(*paths, *stale, overwrite=overwrite)
-    with replacing_all(paths) as parts:
+    with writing(to), replacing_all(paths) as parts:
         by_name = {path.name: part for path, part in parts.items()}
         WRITERS[form](tables, _about(run, graph, checkpoint), by_name)
     for path in stale:
@@ -194,7 +195,7 @@ def _write_parquet(tables: Tables, about: Mapping[str, str], parts: Parts) -> No
 
 def _copy(columns: Mapping[str, NDArray[np.object_]], part: Path, *, rows: int) -> None:
     """One thread and small groups: what is held beside the factors is a few megabytes."""
-    where = "'" + str(part.resolve()).replace("'", "''") + "'"
+    where = quoted(part.resolve())
     groups = f"format parquet, compression zstd, row_group_size {max(2048, rows)}"
     with duckdb.connect(config={"threads": 1}) as base:
         base.execute("set enable_progress_bar = false")

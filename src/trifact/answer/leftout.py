@@ -12,6 +12,12 @@ from trifact.graph.known import Ints, KnownAnswers
 from trifact.run.ranktable import Bools
 
 
+def with_loops(graph: Graph) -> Bools:
+    """The predicates under which train has an entity with itself: (P,)."""
+    own = graph.train[graph.train[:, 0] == graph.train[:, 2], 1]
+    return np.bincount(own, minlength=len(graph.predicates)) > 0
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """By what train knows, and by what the other splits know besides."""
@@ -20,7 +26,7 @@ class LeftOut:
     others: KnownAnswers
     """Of the other splits that are known."""
     loops: Bools
-    """(P,): the predicates under which train has an entity with itself."""
+    """(P,): see `with_loops`."""
     single: Bools
     """(2P,): where a question has one answer only (see single.py)."""
 
@@ -28,11 +34,11 @@ class LeftOut:
     def of(cls, graph: Graph, splits: tuple[str, ...], *, single: Bools | None = None) -> LeftOut:
         """By the facts of train and of some other splits; None: every question may have more."""
         facts = [graph.splits[split] for split in splits if split != "train"]
-        predicates, train = len(graph.predicates), graph.train
-        others = KnownAnswers.of(train[:0], *facts, predicates=predicates)
-        loops = np.bincount(train[train[:, 0] == train[:, 2], 1], minlength=predicates) > 0
+        predicates = len(graph.predicates)
+        others = KnownAnswers.of(graph.train[:0], *facts, predicates=predicates)
         never = np.zeros(2 * predicates, dtype=bool)
-        return cls(graph.known("train"), others, loops, never if single is None else single)
+        single = never if single is None else single
+        return cls(graph.known("train"), others, with_loops(graph), single)
 
     def mask(self, predicate: int, subjects: Ints, objects: Ints) -> Bools:
         """Which pairs of a predicate train knows, or are self-loops: (subjects, objects)."""

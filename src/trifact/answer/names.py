@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,11 +36,11 @@ class Names:
 
     def entity(self, name: str) -> int:
         """The id of an entity."""
-        return self._entities.find(name)
+        return self._entities.find(name, other=self._predicates)
 
     def predicate(self, name: str) -> int:
         """The id of a predicate."""
-        return self._predicates.find(name)
+        return self._predicates.find(name, other=self._entities)
 
     @cached_property
     def _entities(self) -> _Index:
@@ -58,8 +59,11 @@ class _Index:
     names: Vocabulary
     labels: Mapping[int, str]
 
-    def find(self, typed: str) -> int:
-        """The id of a name, `<name>`, a label, or the end of an IRI, in this order."""
+    def find(self, typed: str, *, other: _Index) -> int:
+        """The id of a name, `<name>`, a label, or the end of an IRI, in this order.
+
+        One that is none of these may be a name of the `other` kind, and then this is said.
+        """
         name = typed[1:-1] if typed.startswith("<") and typed.endswith(">") else typed
         for exact in (typed, name):
             if (place := self.names.find(exact)) is not None:
@@ -68,6 +72,9 @@ class _Index:
             return self._only(found, name, "label")
         if found := self._ending(name):
             return self._only(found, name, "end")
+        if other.names.find(name) is not None:
+            others = {"entity": "entities", "predicate": "predicates"}[other.kind]
+            raise InputError(f"there is no {self.kind} {typed!r}; it is one of the {others}")
         near_ones = near(name, self.names, self.labels)
         raise InputError(f"there is no {self.kind} {typed!r}{_hint(near_ones)}")
 
@@ -117,7 +124,7 @@ def near(name: str, names: Sequence[str], labels: Mapping[int, str]) -> list[str
     from rapidfuzz.distance import OSA  # only who mistypes waits for it
 
     found = dict[int, float]()
-    for i, typed, text in _compared(name.casefold().strip(), names, labels):
+    for i, typed, text in _compared(name.strip(), names, labels):
         likeness = OSA.normalized_similarity(typed, text, score_cutoff=NEAR)
         if not likeness and typed in text and re.search(rf"(?:^|[\W_]){re.escape(typed)}", text):
             likeness = NEAR * len(typed) / len(text)  # after all that are near as a whole
@@ -134,12 +141,18 @@ def _compared(
     typed: str, names: Sequence[str], labels: Mapping[int, str]
 ) -> Iterator[tuple[int, str, str]]:
     """Ids with the two texts to compare, of an IRI the ends."""
+    typed = _plain(typed)
     end = _end(typed)
     for i, name in enumerate(names):
         is_iri = IRI.match(name)
-        yield i, end if is_iri else typed, (_end(name) if is_iri else name).casefold()
+        yield i, end if is_iri else typed, _plain(_end(name) if is_iri else name)
     for i, label in labels.items():
-        yield i, typed, label.casefold()
+        yield i, typed, _plain(label)
+
+
+def _plain(text: str) -> str:
+    """Capitals, and how accents are composed, make no difference."""
+    return unicodedata.normalize("NFC", text.casefold())
 
 
 def _shown(name: str, label: str | None) -> str:

@@ -24,6 +24,10 @@ class PredictConfig(Config):
     types: str | None = option(None, "a file of entities and their types, for among = types")
     budget_mb: int = option(64, "memory for blocks of scores, MB", low=1)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_types(self)
+
 
 @dataclass(frozen=True)
 class CalibrateConfig(Config):
@@ -82,6 +86,12 @@ class DiscoverConfig(Config):
         choices=("roles", "observed", "types"),
     )
     types: str | None = option(None, "a file of entities and their types, for among = types")
+    holders: float = option(
+        0.75,
+        "for among = roles: who has a role may have one that this share of them has",
+        low=0,
+        high=1,
+    )
     single: bool = option(True, "no second answer where nearly every question has only one")
     filter: tuple[str, ...] = option(SPLITS, "splits whose facts are known and left out")
     budget_mb: int = option(256, "memory for scores, in MB", low=1)
@@ -91,7 +101,11 @@ class DiscoverConfig(Config):
         unknown = [split for split in self.filter if split not in SPLITS]
         if unknown:
             raise ConfigError(f"filter takes some of {', '.join(SPLITS)}, not {', '.join(unknown)}")
-        if (self.among == "types") != (self.types is not None):
-            raise ConfigError("a file of types and among = types go together; give both or none")
         if "train" not in self.filter:
             raise ConfigError("filter must name train: what a model was trained on is not new")
+        _check_types(self)
+
+
+def _check_types(config: PredictConfig | DiscoverConfig) -> None:
+    if (config.among == "types") != bool(config.types):
+        raise ConfigError("--among types and --types FILE go together; give both or none")

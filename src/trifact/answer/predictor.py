@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from trifact.answer.answers import Answers, Cell
 from trifact.answer.best import best
 from trifact.answer.calibration import Calibration, read_calibration
+from trifact.answer.leftout import with_loops
 from trifact.answer.names import Names
 from trifact.answer.options import PredictConfig
-from trifact.errors import ConfigError
+from trifact.errors import ConfigError, InputError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers
 from trifact.run.candidates import Candidates, observed, of_types
+from trifact.run.ranktable import Bools
 from trifact.run.run import Run
 from trifact.tensor.models import Model
 from trifact.tensor.scoring import fact_scores, log_probabilities
@@ -57,6 +59,7 @@ class Predictor:
         """The best objects of (subject, predicate, ?), for one question or for many.
 
         `candidates` are the names of those to choose from; `settings` the fields of PredictConfig.
+        The subject is no answer to its own question, unless train has such facts of the predicate.
         """
         config = PredictConfig.from_values({"k": k, **settings})
         asked = self._questions(subject, predicate)
@@ -89,7 +92,7 @@ class Predictor:
         facts = np.empty((count, 3), dtype=np.int64)
         facts[:] = self.names.entity(subject), 0, self.names.entity(object)
         facts[:, 1] = np.arange(count)
-        known = self._known.contains(facts)
+        known = self.known.contains(facts)
         facts, known = (facts, known) if config.known else (facts[~known], known[~known])
         scores = self._fact_scores(facts, config)
         order = np.argsort(-scores, kind="stable")[: config.k]
@@ -100,13 +103,16 @@ class Predictor:
         """The scores of given facts, in their order: 1/2 (log p(o | s, p) + log p(s | p, o))."""
         config = PredictConfig.from_values(settings)
         names = self.names
+        for fact in facts:
+            if len(fact) != 3:
+                raise InputError(f"a fact is a subject, a predicate and an object, not {fact!r}")
         rows = [(names.entity(s), names.predicate(p), names.entity(o)) for s, p, o in facts]
         return self.score_ids(np.array(rows, dtype=np.int64).reshape(-1, 3), config)
 
     def score_ids(self, facts: Ints, config: PredictConfig) -> Answers:
         """The same for facts by id, (n, 3)."""
         scores = self._fact_scores(facts, config)
-        return self._table(facts, None, scores, scores, self._known.contains(facts))
+        return self._table(facts, None, scores, scores, self.known.contains(facts))
 
     def _questions(self, entity: str | Sequence[str], predicate: str | Sequence[str]) -> Ints:
         """Pairs (entity, predicate) by id; one name stands for as many as there are others."""
@@ -132,7 +138,8 @@ class Predictor:
             asked,
             config.k,
             allowed=self._allowed(asked[:, 1], config, candidates),
-            hidden=None if config.known else self._known,
+            hidden=None if config.known else self.known,
+            loops=self._loops,
             budget=budget,
         )
         entities, predicates = asked[found.rows].T
@@ -145,13 +152,15 @@ class Predictor:
         )
         labels = [self.graph.entity_labels.get(i) for i in found.answers.tolist()]
         scores = (found.scores + other.double().numpy()) / 2
-        return self._table(facts, labels, found.scores, scores, self._known.contains(facts))
+        return self._table(facts, labels, found.scores, scores, self.known.contains(facts))
 
     def _allowed(
         self, predicates: Ints, config: PredictConfig, names: Sequence[str] | None
     ) -> dict[int, Ints] | None:
         """The candidates of each predicate that is asked for; None if all entities are."""
         chosen = np.unique(predicates).tolist()
+        if names is not None and config.among != "all":
+            raise ConfigError("candidates are given; leave out among")
         if names is not None:
             given = np.unique([self.names.entity(name) for name in names]).astype(np.int64)
             if not len(given):
@@ -159,13 +168,8 @@ class Predictor:
             return dict.fromkeys(chosen, given)
         if config.among == "all":
             return None
-        lists = self._observed if config.among == "observed" else self._of_types(config.types)
+        lists = of_types(self.graph, Path(config.types)) if config.types else self._observed
         return {predicate: lists.of(predicate) for predicate in chosen}
-
-    def _of_types(self, path: str | None) -> Candidates:
-        if path is None:
-            raise ConfigError("among = types needs a file of types; give one with types")
-        return of_types(self.graph, Path(path))
 
     def _fact_scores(self, facts: Ints, config: PredictConfig) -> NDArray[np.float64]:
         scores = fact_scores(
@@ -206,8 +210,13 @@ class Predictor:
         )
 
     @cached_property
-    def _known(self) -> KnownAnswers:
+    def known(self) -> KnownAnswers:
+        """What is known: the facts of all splits."""
         return self.graph.known()
+
+    @cached_property
+    def _loops(self) -> Bools:
+        return with_loops(self.graph)
 
     @cached_property
     def _observed(self) -> Candidates:

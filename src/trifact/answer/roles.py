@@ -18,10 +18,8 @@ from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.run.candidates import Candidates, observed
 
-SHARE = 0.75
 
-
-def likely(graph: Graph, share: float = SHARE) -> Candidates:
+def likely(graph: Graph, share: float) -> Candidates:
     """By predicate (reciprocal ids) the entities that make sense as answers, ascending."""
     holders = _holders(observed(graph), len(graph.entities))
     both = (holders.T @ holders).tocoo()  # how many entities have two roles

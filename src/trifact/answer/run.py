@@ -41,7 +41,7 @@ class Run(run.Run):
         graph, model, _ = with_new_entities(self, facts, reading=LoadConfig.from_values(reading))
         return Predictor(graph, model, calibration=read_calibration(self))
 
-    def evaluate(self, graph: Graph | str = "", **settings: Any) -> Evaluation:  # noqa: ANN401
+    def evaluate(self, graph: Graph | str | os.PathLike[str] = "", **settings: Any) -> Evaluation:  # noqa: ANN401
         """Rank the test facts, or those of another graph, by name or as `trifact.load` gave it.
 
         `settings` are the fields of `EvaluateConfig`. It is kept with the run; one that cannot be
@@ -50,7 +50,7 @@ class Run(run.Run):
         from trifact.run.evaluation import measure
         from trifact.run.protocol import EvaluateConfig
 
-        other = None if isinstance(graph, str) else graph
+        other = None if isinstance(graph, str) else _loaded(graph)
         named = {"graph": graph if other is None else other.name, **settings}
         found = measure(self, EvaluateConfig.from_values(named), other=other)
         try:
@@ -59,23 +59,35 @@ class Run(run.Run):
             warnings.warn(f"not kept: {error}", stacklevel=2)
             return found
 
-    def calibrate(self, negatives: Graph | None = None, **settings: Any) -> Calibration:  # noqa: ANN401
+    def calibrate(
+        self,
+        negatives: Graph | str | os.PathLike[str] | None = None,
+        **settings: Any,  # noqa: ANN401
+    ) -> Calibration:
         """Fit probabilities and keep them; `settings` are the fields of `CalibrateConfig`.
 
-        `negatives` are false facts, as `trifact.load` gives them.
+        `negatives` are false facts, as `trifact.load` takes or gives them.
         """
         from trifact.answer.calibration import calibrate
         from trifact.answer.options import CalibrateConfig
 
-        return calibrate(self, CalibrateConfig.from_values(settings), negatives=negatives)
+        false = None if negatives is None else _loaded(negatives)
+        return calibrate(self, CalibrateConfig.from_values(settings), negatives=false)
 
-    def discover(self, out: str | os.PathLike[str] | None = None, **settings: Any) -> Discovery:  # noqa: ANN401
+    def discover(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        overwrite: bool = False,
+        **settings: Any,  # noqa: ANN401
+    ) -> Discovery:
         """The most probable missing facts; `settings` are the fields of `DiscoverConfig`."""
         from trifact.answer.discovery import discover
         from trifact.answer.options import DiscoverConfig
 
         place = None if out is None else Path(out)
-        return discover(self, DiscoverConfig.from_values(settings), out=place)
+        config = DiscoverConfig.from_values(settings)
+        return discover(self, config, out=place, overwrite=overwrite)
 
     def explain(self, subject: str, predicate: str, object: str, **settings: Any) -> Explanation:  # noqa: A002, ANN401
         """What the probability of a fact rests on; `settings`: those of `ExplainConfig`."""
@@ -114,3 +126,11 @@ class Run(run.Run):
         from trifact.answer.export import export
 
         return export(self, Path(to), form=format, checkpoint=checkpoint, overwrite=overwrite)
+
+
+def _loaded(graph: object) -> Graph:
+    """A graph as it is, or one of whatever `trifact.load` takes."""
+    from trifact.graph.graph import Graph
+    from trifact.graph.loading import load
+
+    return graph if isinstance(graph, Graph) else load(graph)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trifact.answer.answers import Answers
+from trifact.answer.best import largest
 from trifact.answer.names import Names
 from trifact.answer.options import SimilarConfig
 from trifact.errors import ConfigError, RunError
@@ -110,7 +111,8 @@ def nearest(
         ids = torch.from_numpy(asked[block])
         scores = _similarities(vectors, ids, among, work)
         scores[torch.arange(len(ids)), ids] = -torch.inf
-        found.append(_best(scores, k, first=block.start))
+        rows, others, values = largest(scores, k)
+        found.append(Nearest(rows + block.start, others, values))
     return Nearest(*(np.concatenate(parts) for parts in zip(*map(_fields, found), strict=True)))
 
 
@@ -121,22 +123,6 @@ def _similarities(vectors: Vectors, ids: Tensor, among: Vectors, work: Workspace
         rows = mine.index_select(0, ids)
         torch.addmm(scores, rows, theirs.T, beta=min(number, 1), out=scores)
     return scores.div_(among.lengths).div_(vectors.lengths[ids, None])
-
-
-def _best(scores: Tensor, k: int, *, first: int) -> Nearest:
-    """The k largest of each row; of those that tie for the last place, the first ids."""
-    k = min(k, scores.shape[1] - 1)
-    if not k:
-        nothing = np.empty(0, dtype=np.int64)
-        return Nearest(nothing, nothing, nothing.astype(np.float64))
-    bar = scores.topk(k).values[:, -1:]
-    places = (scores >= bar).nonzero()
-    rows, others = places.T.numpy()
-    values = scores[places[:, 0], places[:, 1]].double().numpy()
-    order = np.lexsort((others, -values, rows))
-    before = np.searchsorted(rows, rows)  # rows are ascending, before and after
-    order = order[np.arange(len(rows)) - before < k]
-    return Nearest(rows[order] + first, others[order], values[order])
 
 
 def _squares(part: Tensor) -> Tensor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 
 import typer
@@ -72,6 +74,10 @@ def trifact_command(
 def main() -> None:
     """Run the command; what a user or a machine did wrong is one sentence, not a traceback."""
     _wait_briefly()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # tidy up first
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except TrifactError as error:

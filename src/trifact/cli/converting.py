@@ -13,7 +13,7 @@ from trifact.durable import refuse_existing
 from trifact.errors import OutputError
 from trifact.graph.facttable import SPLITS
 from trifact.graph.layouts import files_of
-from trifact.graph.loading import load
+from trifact.graph.loading import Place, load, place_of
 from trifact.graph.options import LoadConfig
 from trifact.graph.writers import WRITABLE, format_to_write, write_facts
 
@@ -36,8 +36,7 @@ def convert_graph(
         if not to_folder:
             files = {target: np.concatenate(list(splits.values()))}
         stale = _other_splits(target, files) if to_folder and target.is_dir() else []
-        if {path.resolve() for path in (target, *files, *stale)} & {Path(source).resolve()}:
-            raise OutputError(f"{target}: the graph is read from there; give another place")
+        _refuse_source(place_of(source), target, {*files, *stale})
         refuse_existing(*files, *stale, overwrite=overwrite)
         progress(f"writing {target.name}", 0, 0)
         literals = config.literals == "keep"
@@ -47,6 +46,14 @@ def convert_graph(
     say(*graph.notes, *(f"{path}: {len(facts):,} facts written" for path, facts in files.items()))
     if not to_folder and len(splits) > 1:
         say(f"{' and '.join(splits)} are together in one file; name a folder to keep them apart")
+
+
+def _refuse_source(source: Place, target: Path, changed: Collection[Path]) -> None:
+    """Refuse to write over what is read, or beside it where that is a folder."""
+    read = {path.resolve() for path in (source.path, *source.layout().files)}
+    written = {path.resolve() for path in changed}
+    if (read & {target.resolve(), *written}) or any(path.parent in read for path in written):
+        raise OutputError(f"{target}: the graph is read from there; give another place")
 
 
 def _other_splits(folder: Path, files: Collection[Path]) -> list[Path]:

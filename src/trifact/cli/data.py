@@ -39,7 +39,9 @@ def describe(
     all_predicates: Annotated[
         bool, typer.Option("--all", help="List every predicate, not the 15 largest.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option(help="Replace a picture that is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a picture that is there.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
     settings: dict[str, Any],
 ) -> None:
@@ -77,7 +79,7 @@ def convert(
     to: Annotated[
         str, typer.Option(help="Format of a folder's files: tsv | csv | parquet | ntriples.")
     ] = "tsv",
-    overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     settings: dict[str, Any],
 ) -> None:
     """Write a graph in another format: all facts to one file, or its splits to a folder."""

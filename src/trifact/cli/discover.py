@@ -20,7 +20,9 @@ def discover(
         Path | None,
         typer.Option(help="Write all of them to this .parquet, .tsv, .csv, .json or .nt."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace what is there, or begin anew.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what is there, or begin anew.")
+    ] = False,
     settings: dict[str, Any],
 ) -> None:
     """Find the most probable missing facts of the whole graph.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
+from trifact.answer.calibration import advice
 from trifact.answer.discovery import Discovery, discover
 from trifact.answer.options import DiscoverConfig
 from trifact.cli.screen import count, heading, say, screen, share, table, watching
@@ -23,13 +23,16 @@ def run_discovery(path: Path, config: DiscoverConfig, *, out: Path | None, overw
     about = found.about
     gone_through = f"of {count(about['pairs'], 'pair')} that make sense"
     screen().print(heading(count(len(found), "new fact"), f" {gone_through}\n"))
-    if out is None:
+    if out is None and len(found):
         screen().print(listed(found), "")
     if found.expected is not None and len(found):
         held = count(found.expected["held_out"], "held-out fact")
-        screen().print(heading("How true?", f" The list with the {held} in it:"))
+        tested = f" A test on another list, one that may hold the {held}:"
+        screen().print(heading("How true?", tested))
         screen().print(expected(found.expected), "")
-    say(*_notes(found, path))
+    if not len(found):
+        say(_why_nothing(config, about["pairs"]))
+    say(*_notes(found, run))
     if out is not None:
         say(f"{out}: {count(len(found), 'fact')} written")
     elif len(found) > SHOWN:
@@ -48,20 +51,31 @@ def listed(found: Discovery) -> object:
 
 def expected(about: dict[str, Any]) -> object:
     """How many held-out facts stand among the first n, and what that says."""
-    grid = table("first", "held out", "at least", "of all held out", text=0)
+    grid = table("its first", "held out", "so true at least", "of all held out", text=0)
     for row in about["at"]:
         found = share(row["found"], row["n"]), share(row["found"], about["held_out"])
         grid.add_row(f"{row['n']:,}", f"{row['found']:,}", *found)
     return grid
 
 
-def _notes(found: Discovery, path: Path) -> list[str]:
+def _why_nothing(config: DiscoverConfig, pairs: int) -> str:
+    """What to do about a list with nothing in it."""
+    if pairs:
+        low = ", or less probable than --min-probability" if config.min_probability else ""
+        return f"all of these pairs are known{low}"
+    asked = "who has the one answer of a predicate is not asked again (--no-single asks them all)"
+    if config.among != "roles":
+        return f"{asked}; --among roles asks others, too"
+    return f"{asked}; --holders 0.5, say, asks more of those who have none (now {config.holders:g})"
+
+
+def _notes(found: Discovery, run: Run) -> list[str]:
     """What to know about the list, one sentence each."""
     about, notes = found.expected, list[str]()
     if found.about["order"] == "score":
         notes.append(
-            "in the order of scores, which predicates make differently; for probabilities and "
-            f"a better order: trifact calibrate {shlex.quote(str(path))}"
+            "in the order of scores, which predicates make differently, as the run has no "
+            f"calibration; {advice(run)}"
         )
     elif len(found):
         mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ def export(
     checkpoint: Annotated[
         Literal["best", "last"], typer.Option(help="Which factors of the run.")
     ] = "best",
-    overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
 ) -> None:
     """Write the factors of a run, with names and labels, in a format of other programs."""
     from trifact.cli.exporting import run_export

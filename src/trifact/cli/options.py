@@ -100,18 +100,20 @@ def _items(name: str, text: str, hint: object) -> tuple[Any, ...]:
     try:
         items = next(csv.reader([text], skipinitialspace=True), [])
         return tuple(kind(item.strip()) for item in items)
-    except ValueError:
+    except (ValueError, csv.Error):
         raise ConfigError(f"{name} must be {kind.__name__} between commas, not {text!r}") from None
 
 
 def _parameter(config: type[Config], name: str) -> inspect.Parameter:
     hint, default = typing.get_type_hints(config)[name], getattr(config, name)
     kind = str if _is_tuple(hint) else hint
-    shown = "" if default in ("", (), None) else f"; default {_shown(default)}"
+    shown = "" if default in ("", (), None, False) else f"; default {_shown(default)}"
     flag = name.replace("_", "-")
-    names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
+    names = [f"--{flag}/--no-{flag}"] if default is True else [f"--{flag}"]
     names += [f"-{flag}"] if len(flag) == 1 else []
-    option = typer.Option(*names, help=doc(config, name) + shown, show_default=False)
+    option = typer.Option(
+        *names, help=doc(config, name) + shown, show_default=False, rich_help_panel=config.title
+    )
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,

@@ -26,10 +26,10 @@ def predict(
     other: Annotated[str, typer.Argument(metavar="PREDICATE", help=PREDICATE)],
     *,
     is_object: Annotated[
-        bool, typer.Option("--object", help="The entity is the object: ask for subjects.")
+        bool, typer.Option("--object", help="SUBJECT is the object: ask for subjects.")
     ] = False,
     predicate: Annotated[
-        bool, typer.Option("--predicate", help="Both names are entities: ask for predicates.")
+        bool, typer.Option("--predicate", help="SUBJECT and OBJECT are given: ask for predicates.")
     ] = False,
     candidates: Annotated[
         Path | None, typer.Option(help="File of the entities to choose from, one a line.")
@@ -59,7 +59,7 @@ def score(
     out: Annotated[
         Path | None, typer.Option(help="Write all of them to this .tsv, .csv, .json or .parquet.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     budget_mb: MemoryOption = 64,
     form: FormatOption = "table",
     reading: dict[str, Any],

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
 from trifact.answer.answers import Answers, Cell, written
-from trifact.answer.calibration import read_calibration
+from trifact.answer.calibration import advice, read_calibration
 from trifact.answer.files import check_free, write_answers
 from trifact.answer.folding import with_new_entities
 from trifact.answer.names import Names
@@ -58,12 +58,12 @@ def run_prediction(
     form: str,
 ) -> None:
     """Answer, and show it."""
-    predictor = _predictor(Run(path), with_facts, as_said(reading, of=with_facts, flag="--with"))
+    run = Run(path)
+    predictor = _predictor(run, with_facts, as_said(reading, of=with_facts, flag="--with"))
     found = _answered(predictor, question)
     if not print_for_programs(found, form):
         if predictor.calibration is None:
-            command = f"trifact calibrate {shlex.quote(str(path))}"
-            say(f"no probabilities: the run has no calibration; make one: {command}")
+            say(f"no probabilities: the run has no calibration; {advice(run)}")
         _show_answers(found, question, predictor)
 
 
@@ -146,6 +146,23 @@ def _show_answers(found: Answers, question: Question, predictor: Predictor) -> N
     if not question.settings.get("known"):
         del columns["known"]
     screen().print(_grid(columns))
+    if question.wanted != "predicate":
+        say(*_hints(question, predictor))
+
+
+def _hints(question: Question, predictor: Predictor) -> Iterator[str]:
+    """How many answers are known and not shown; or that only the other way round there are some."""
+    names, predicates = predictor.names, len(predictor.graph.predicates)
+    ways = names.predicate(question.other) + np.array([0, predicates])  # for objects, for subjects
+    rows, _ = predictor.known.lookup(np.full(2, names.entity(question.name)), ways)
+    objects, subjects = np.bincount(rows, minlength=2).tolist()
+    asked, other = (objects, subjects) if question.wanted == "object" else (subjects, objects)
+    if asked and not question.settings.get("known"):
+        yield f"{count(asked, 'known answer')} not shown; --known shows all"
+    if other and not asked:
+        role, turn = ("object", "ask with") if subjects else ("subject", "ask without")
+        only = f"{question.name!r} only as {role} of {question.other!r}"
+        yield f"the graph has {only}; {turn} --object"
 
 
 def _asked(question: Question, predictor: Predictor) -> tuple[str, str, str]:
@@ -169,7 +186,7 @@ def _show_facts(found: Answers) -> None:
 def _grid(columns: Mapping[str, Sequence[Cell]], *, text: int = 0) -> object:
     """A table of cells; columns in which nothing stands are left out."""
     kept = {name: c for name, c in columns.items() if any(cell is not None for cell in c)}
-    first = text or sum(isinstance(c[0], str) for c in kept.values())
+    first = text or sum(any(isinstance(cell, str) for cell in c) for c in kept.values())
     grid = table(*kept, text=first)
     for row in zip(*kept.values(), strict=True):
         grid.add_row(*(cell if isinstance(cell, str) else written(cell) for cell in row))

@@ -17,7 +17,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="The page; report.html in the first folder if not given.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
 ) -> None:
     """Write one self-contained HTML page: curves, metrics, ranks, settings, machine.
 

@@ -33,7 +33,8 @@ def train(
         typer.Option(help="First look for better settings for so long, such as 90s, 20m, 2h."),
     ] = "",
     refit: Annotated[
-        bool, typer.Option(help="Then train on all facts, for as many epochs: what one deploys.")
+        bool,
+        typer.Option("--refit", help="Then train on all facts, for as many epochs, to deploy it."),
     ] = False,
     settings: dict[str, Any],
     loading: dict[str, Any],

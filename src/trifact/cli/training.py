@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,14 +65,20 @@ def run_training(asked: Request) -> None:
     with watching() as progress:
         run = _trained(asked, progress)
         calibration = _calibrated(run, asked, progress)
-        if asked.refit:
-            say(f"training on all facts for {run.best_epoch} epochs")
-            again = training.refit(run, on_epoch=show, progress=progress)
-            if calibration is not None:
-                adopt(calibration, again)
     mrr, epoch = run.metrics["mrr"], run.metrics["epoch"]
     found = f"validation MRR {mrr:.4f}" if mrr is not None else "not validated"
-    screen().print(heading(str(run.path), f"  {found} in epoch {epoch}"), soft_wrap=True)
+    _conclude(run, f"{found} in epoch {epoch}; ended: {run.ended}")
+    if asked.refit:
+        say(f"training on all facts for {run.best_epoch} epochs")
+        with watching() as progress:
+            again = training.refit(run, on_epoch=Lines(), progress=progress)
+        if calibration is not None:
+            adopt(calibration, again)
+        _conclude(again, f"the same, trained on all {len(again.graph().train):,} facts")
+
+
+def _conclude(run: Run, what: str) -> None:
+    screen().print(heading(str(run.path), f"  {what}"), soft_wrap=True)
 
 
 def _trained(asked: Request, progress: Progress) -> Run:
@@ -97,18 +105,18 @@ def _train(asked: Request, progress: Progress) -> Run:
     config = TrainConfig.from_values(given)
     if asked.refit:
         training.check_refit(config)
-    time = seconds(asked.tune) if asked.tune else 0.0
+    limit = seconds(asked.tune) if asked.tune else 0.0
     graph = load(asked.graph, LoadConfig.from_values(asked.loading), progress=progress)
     if config.warm_start:
         graph = apart(graph, Run(Path(config.warm_start).resolve()))
     say(*graph.notes)
-    if time:
-        return _tuned(asked, graph, given, time, progress)
-    return training.train(graph, config, out=asked.out, on_epoch=show, progress=progress)
+    if limit:
+        return _tuned(asked, graph, given, limit, progress)
+    return training.train(graph, config, out=asked.out, on_epoch=Lines(), progress=progress)
 
 
 def _tuned(
-    asked: Request, graph: Graph, given: dict[str, Any], time: float, progress: Progress
+    asked: Request, graph: Graph, given: dict[str, Any], limit: float, progress: Progress
 ) -> Run:
     """Train with the best settings that were found in the time; what was tried stays beside it."""
     from trifact.trials.tuning import Watch, tune
@@ -116,10 +124,10 @@ def _tuned(
     model = TrainConfig.from_values(given).model
     out = asked.out or unused_folder(f"{graph.name}-{model}-tuned".replace("/", "-"))
     refuse_full(out)  # before the time is spent
-    found = tune(graph, given, seconds=time, within=out.parent, watch=Watch(say, progress))
+    found = tune(graph, given, seconds=limit, within=out.parent, watch=Watch(say, progress))
     say(found.verdict)
     try:
-        return training.train(graph, found.config, out=out, on_epoch=show, progress=progress)
+        return training.train(graph, found.config, out=out, on_epoch=Lines(), progress=progress)
     finally:
         if out.exists():
             write_text(out / "tuning.jsonl", found.to_jsonl())
@@ -132,7 +140,7 @@ def _resume(asked: Request, progress: Progress) -> Run:
         raise ConfigError(f"--{flag} cannot change when a run goes on; leave it out")
     if asked.refit:
         training.check_refit(read_config(asked.resume))
-    run = training.resume(asked.resume, on_epoch=show, progress=progress, **asked.given)
+    run = training.resume(asked.resume, on_epoch=Lines(), progress=progress, **asked.given)
     if run.path.name == training.REFIT and (run.path.parent / CONFIG).exists():
         calibration = read_calibration(Run(run.path.parent))
         if calibration is not None:
@@ -140,8 +148,21 @@ def _resume(asked: Request, progress: Progress) -> Run:
     return run
 
 
+@dataclass
+class Lines:
+    """A line an epoch; where epochs are short, those with a validation and one a second."""
+
+    last: float = -math.inf
+
+    def __call__(self, epoch: Epoch) -> None:
+        now = time.perf_counter()
+        if epoch.mrr is not None or now >= self.last + 1:
+            self.last = now
+            show(epoch)
+
+
 def show(epoch: Epoch) -> None:
-    """One line an epoch."""
+    """The line of an epoch."""
     mrr = "" if epoch.mrr is None else f"  validation MRR {epoch.mrr:.4f}"
     say(
         f"epoch {epoch.epoch:3}  loss {epoch.loss:.4f}  {epoch.seconds:6.1f} s  "

@@ -43,7 +43,11 @@ def key_of(layout: Layout, config: LoadConfig, *, benchmark: str = "") -> str:
     A `benchmark` has entries of its own: only those come from files that were checked. Empty, if
     caching is off, there is nowhere to keep anything, or the files are small.
     """
-    if not config.cache or _folder() is None or _size(layout) < LEAST_BYTES:
+    if (
+        not config.cache
+        or _folder() is None
+        or sum(size for _, size, _ in stamps(layout)) < LEAST_BYTES
+    ):
         return ""
     settings = {k: v for k, v in vars(config).items() if k not in NOT_ABOUT_READING}
     files = [(os.fsencode(path.name), Source.at(path, cap=0).digest()) for path in layout.files]
@@ -121,12 +125,14 @@ def _path(key: str) -> Path:
     return folder / f"{key}.npz"
 
 
-def _size(layout: Layout) -> int:
-    sizes = []
+def stamps(layout: Layout) -> list[tuple[int, int, int]]:
+    """By file its number, size and time: they stay while nobody writes to it."""
+    found = []
     for path in layout.files:
         with readable(path):
-            sizes.append(path.stat().st_size)
-    return sum(sizes)
+            about = path.stat()
+        found.append((about.st_ino, about.st_size, about.st_mtime_ns))
+    return found
 
 
 def _forget_beyond(most: int) -> None:

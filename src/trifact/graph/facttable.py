@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,11 @@ def quoted(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def quoted_path(path: Path) -> str:
+    """A path to read from, as a text constant; what would be a pattern means itself."""
+    return quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(path.resolve())))
+
+
 class FactTable:
     """A table of facts by name, filled by queries or by rows, within bounded memory.
 
@@ -52,7 +58,7 @@ class FactTable:
     """
 
     def __init__(self, *, memory_mb: int, disk_gb: float, ordered: bool = False) -> None:
-        with disk():  # an object, not a path: it removes itself, however this ends
+        with disk():  # an object, not a path: it removes itself, unless the process is killed
             self._folder = tempfile.TemporaryDirectory(
                 prefix="trifact-", ignore_cleanup_errors=True
             )

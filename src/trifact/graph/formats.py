@@ -44,7 +44,7 @@ JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{])")
 NODE = rb"(?:<[^>]*>|_:[^\s<]+)\s*"
 STATEMENT = re.compile(rb"\s*" + NODE + rb"<[^>]*>\s*\S.*\.\s*(?:#.*)?")
 QUAD = re.compile(rb"\s*" + NODE + rb"<[^>]*>\s*" + NODE + NODE + rb"\.\s*")
-DIRECTIVE = re.compile(rb"\s*(?:@prefix|@base|PREFIX|BASE)\b", re.IGNORECASE)
+DIRECTIVE = re.compile(rb"\s*@?(?:prefix\s+[^\s:]*:|base)\s*<", re.IGNORECASE)
 
 
 def without_compression(path: Path) -> Path:

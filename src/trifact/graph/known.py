@@ -7,6 +7,7 @@ A *question* is (entity, predicate) with reciprocal ids: a predicate j < P asks 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,16 +92,34 @@ class KnownAnswers:
 
     def lookup(self, entities: Ints, predicates: Ints) -> tuple[Ints, Ints]:
         """For a batch of questions: (row of the question, answer), flat, one pair an answer."""
-        wanted = entities * (2 * self.predicates) + predicates
-        place = np.searchsorted(self.questions, wanted)
-        found = np.flatnonzero(np.append(self.questions, -1)[place] == wanted)
+        place, asked = self._places(entities, predicates)
+        found = np.flatnonzero(asked)
         place = place[found]
         flat, which = ranges(self.offsets[place], self.offsets[place + 1])
         return found[which], self.answers[flat]
 
     def contains(self, facts: Ints) -> NDArray[np.bool_]:
         """Which of the facts (n, 3) are known; predicates may be reciprocal."""
-        rows, answers = self.lookup(facts[:, 0], facts[:, 1])
-        known = np.zeros(len(facts), dtype=bool)
-        known[rows[answers == facts[rows, 2]]] = True
+        place, asked = self._places(facts[:, 0], facts[:, 1])
+        size = self._size
+        wanted = place * size + facts[:, 2]
+        there = np.append(self._packed, -1)[np.searchsorted(self._packed, wanted)] == wanted
+        known: NDArray[np.bool_] = asked & there & (facts[:, 2] < size)
         return known
+
+    def _places(self, entities: Ints, predicates: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+        """Where each question stands or would stand, and whether it is there."""
+        wanted = entities * (2 * self.predicates) + predicates
+        place = np.searchsorted(self.questions, wanted)
+        return place, np.append(self.questions, -1)[place] == wanted
+
+    @cached_property
+    def _packed(self) -> Ints:
+        """Every fact as one number, ascending: the place of its question, then its answer."""
+        places = np.repeat(np.arange(len(self.questions)), np.diff(self.offsets))
+        packed: Ints = places * self._size + self.answers
+        return packed
+
+    @property
+    def _size(self) -> int:
+        return int(self.answers.max(initial=-1)) + 1

@@ -46,8 +46,7 @@ def layout_of(path: Path) -> Layout:
     """What lies at the path; a folder must have at least a train split."""
     with readable(path):
         if not path.exists():
-            known = "a benchmark's name, a file or a folder"
-            raise InputError(f"there is no such file or folder; give {known}", path=path)
+            raise InputError("there is no such file or folder; check the path", path=path)
         if not path.is_dir():
             return Layout("file", {"train": path})
         files = {file.name: file for file in sorted(path.iterdir()) if file.is_file()}

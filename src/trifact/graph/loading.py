@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from trifact.errors import InputError
 from trifact.graph import benchmarks, cache
 from trifact.graph.catalogue import Benchmark
 from trifact.graph.graph import Graph
 from trifact.graph.labels import labels_for
-from trifact.graph.layouts import layout_of
+from trifact.graph.layouts import Layout, layout_of
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import Reading, read_layout, read_table, read_tuples
 from trifact.graph.sources import readable, shown
@@ -22,14 +23,33 @@ from trifact.progress import Progress, silent
 WORLD = Path(__file__).with_name("world.tsv")
 
 
+class Place(NamedTuple):
+    """What a graph is called, and where it lies."""
+
+    name: str
+    path: Path
+    benchmark: Benchmark | None = None
+
+    @classmethod
+    def at(cls, path: Path) -> Place:
+        """A path, called as it is."""
+        return cls(shown(path.absolute()), path)
+
+    def layout(self) -> Layout:
+        """The files that make up the graph."""
+        return layout_of(self.path) if self.benchmark is None else benchmarks.layout(self.path)
+
+
 def load(source: object, config: LoadConfig | None = None, *, progress: Progress = silent) -> Graph:
     """The graph of a source: a name, a path, a table of columns, or tuples of names."""
     config = config or LoadConfig()
     if isinstance(source, str):
-        return _load_named(source, config, progress)
+        place = place_of(source, progress)
+        return _load(
+            place, config.replace(comment="#") if place.path == WORLD else config, progress
+        )
     if isinstance(source, os.PathLike):
-        path = Path(os.fsdecode(source))
-        return _load_path(shown(path.absolute()), path, config, progress)
+        return _load(Place.at(Path(os.fsdecode(source))), config, progress)
     if _is_table(source):
         return _graph("table", read_table(source, config), config)
     if isinstance(source, Iterable):
@@ -43,44 +63,39 @@ def _is_table(source: object) -> bool:
     return any(hasattr(type(source), mark) for mark in marks)
 
 
-def _load_named(name: str, config: LoadConfig, progress: Progress) -> Graph:
+def place_of(name: str, progress: Progress = silent) -> Place:
     """World, a benchmark or a folder of $TRIFACT_DATA by name; else a path.
 
     A name wins over a file that happens to be called so; `./NAME`, or a Path, means the file.
     """
     if name.casefold() == "world":
-        return _load_path("World", WORLD, config.replace(comment="#"), progress)
-    path, benchmark = Path(name), benchmarks.find(name)
-    known = benchmark is not None or benchmarks.library_folder(name) is not None
-    if name and not known and _may_be_path(name):
-        return _load_path(shown(path.absolute()), path, config, progress)
+        return Place("World", WORLD)
+    benchmark = benchmarks.find(name)
+    if os.sep in name or (name and benchmark is None and _is_path(name)):
+        return Place.at(Path(name))
     folder = benchmarks.locate(name, progress)
-    graph_name = benchmark.name if benchmark else folder.name
-    return _load_path(graph_name, folder, config, progress, benchmark=benchmark)
+    return Place(benchmark.name if benchmark else folder.name, folder, benchmark)
 
 
-def _may_be_path(name: str) -> bool:
+def _is_path(name: str) -> bool:
+    """Whether this, which is no benchmark, is no folder of $TRIFACT_DATA but may be a path."""
     with readable(Path(name)):
-        return os.sep in name or bool(Path(name).suffix) or Path(name).exists()
+        there = bool(Path(name).suffix) or Path(name).exists()
+    return there and benchmarks.library_folder(name) is None
 
 
-def _load_path(
-    name: str,
-    path: Path,
-    config: LoadConfig,
-    progress: Progress,
-    *,
-    benchmark: Benchmark | None = None,
-) -> Graph:
-    layout = layout_of(path) if benchmark is None else benchmarks.layout(path)
+def _load(place: Place, config: LoadConfig, progress: Progress) -> Graph:
+    name, path, benchmark = place
+    layout = place.layout()
     progress(f"looking at {name}", 0, 0)
+    before = cache.stamps(layout)
     key = cache.key_of(layout, config, benchmark=benchmark.name if benchmark else "")
     reading = cache.load(key) if key else None
     if reading is None:
         if benchmark is not None:  # what is in the cache came from checked files
             benchmarks.verify(benchmark, path)
         reading = read_layout(layout, config, progress)
-        if key:
+        if key and cache.stamps(layout) == before:  # else it may not be what the key says
             cache.keep(key, reading)
     return _graph(name, reading, config, path=path, whole=set(layout.facts) == {"train"})
 

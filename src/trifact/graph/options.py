@@ -27,6 +27,8 @@ READING = (
 class LoadConfig(Config):
     """How facts are read, and how they are split where they come in one piece."""
 
+    title = "Reading facts"
+
     format: str = option("auto", "format of the files", choices=("auto", *FORMATS))
     columns: tuple[str, ...] = option(
         (), "subject, predicate and object column: three names, or three numbers from 1"

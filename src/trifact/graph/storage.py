@@ -11,7 +11,7 @@ import numpy as np
 
 from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
-from trifact.graph.facttable import SPLITS, first_line
+from trifact.graph.facttable import SPLITS, first_line, quoted, quoted_path
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
 from trifact.graph.vocabulary import Vocabulary
@@ -94,7 +94,9 @@ def write_parquet(path: Path, columns: dict[str, Any], select: str = "from colum
     with replacing(path) as part, duckdb.connect() as base:
         base.register("columns", columns)
         try:
-            base.execute(f"copy ({select}) to {_quoted(part)} (format parquet, compression zstd)")
+            base.execute(
+                f"copy ({select}) to {quoted(part.resolve())} (format parquet, compression zstd)"
+            )
         except duckdb.Error as error:
             raise OutputError(f"{path}: cannot be written ({first_line(error)})") from None
 
@@ -102,7 +104,7 @@ def write_parquet(path: Path, columns: dict[str, Any], select: str = "from colum
 def _names(
     base: duckdb.DuckDBPyConnection, folder: Path, kind: str
 ) -> tuple[Vocabulary, dict[int, str]]:
-    path = _quoted(folder / "vocabulary.parquet")
+    path = quoted_path(folder / "vocabulary.parquet")
     rows = base.execute(
         f"select name, label from read_parquet({path}) where kind = ? order by id", [kind]
     ).fetchall()
@@ -111,13 +113,8 @@ def _names(
 
 
 def _facts(base: duckdb.DuckDBPyConnection, folder: Path, split: str) -> Ints:
-    path = _quoted(folder / "facts.parquet")
+    path = quoted_path(folder / "facts.parquet")
     columns = base.execute(
         f"select subject, predicate, object from read_parquet({path}) where split = ?", [split]
     ).fetchnumpy()
     return in_order(np.stack([*columns.values()], axis=1).astype(np.int64))
-
-
-def _quoted(path: Path) -> str:
-    """A path as DuckDB's text; a pattern in it would need a folder of such a name."""
-    return "'" + str(path.resolve()).replace("'", "''") + "'"

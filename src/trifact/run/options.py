@@ -18,6 +18,8 @@ NORMS = ("none", "n3", "fro", "nuc2", "dura")
 class TrainConfig(Config):
     """How a model is trained; `resolved` replaces every "by rule" for a given graph."""
 
+    title = "Training"
+
     model: str = option("complex", "which model", choices=("cp", "distmult", "complex"))
     rank: int | None = option(None, "number of terms of the decomposition; by rule", low=1)
     setting: str = option(

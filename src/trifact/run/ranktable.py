@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trifact.errors import RunError
+from trifact.graph.facttable import quoted_path
 from trifact.graph.known import Ints
 from trifact.graph.storage import write_parquet
 
@@ -63,7 +64,7 @@ def read_ranks(path: Path) -> RankTable:
     try:
         with duckdb.connect() as base:
             base.execute("set enable_progress_bar = false")
-            found = base.execute(f"select * from read_parquet({_quoted(path)})").fetchnumpy()
+            found = base.execute(f"select * from read_parquet({quoted_path(path)})").fetchnumpy()
         n = len(found["side"]) // 2
         sides = np.repeat(np.array(SIDES, dtype=object), n)
         facts = np.stack([found[name].astype(np.int64) for name in FACT], axis=1)
@@ -84,7 +85,3 @@ def _flat(ranked: Ranked, prefix: str) -> dict[str, Ints]:
 def _ranked(found: dict[str, np.ndarray], prefix: str) -> Ranked:
     columns = (found[f"{prefix}{name}"].astype(np.int64) for name in Ranked._fields)
     return Ranked(*(column.reshape(2, -1).T for column in columns))
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path.resolve()).replace("'", "''") + "'"

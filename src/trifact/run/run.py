@@ -69,6 +69,11 @@ class Run:
         return read_records(self.path)
 
     @property
+    def ended(self) -> str:
+        """Why training ended; empty while it has not."""
+        return str(self._manifest("last")["state"]["finished"])
+
+    @property
     def best_epoch(self) -> int:
         """The epoch that validation chose (the last one, if there was none)."""
         return self.epoch("best")
