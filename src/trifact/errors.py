@@ -61,5 +61,10 @@ class TrainingError(TrifactError):
     exit_code = 1
 
 
+def memory_ran_out(error: BaseException) -> bool:
+    """Whether this is how Python or torch says that there is no memory left."""
+    return isinstance(error, MemoryError) or "allocate" in str(error)
+
+
 class DivergedError(TrainingError):
     """Factors that grew without bound: a loss or a score is no finite number."""

@@ -140,6 +140,8 @@ def test_a_wish_that_cannot_be_is_refused(wish: dict[str, tuple[str, ...]], sent
 
 
 def test_a_part_that_the_paper_lacks_is_refused() -> None:
+    with pytest.raises(ConfigError, match="table1 trains nothing; leave out rows, size and seeds"):
+        Wish("table1", rows=("cp-n3-reciprocal",))
     with pytest.raises(ConfigError, match="there is no 'table4' here; known: table1, table2"):
         Wish("table4")
 

@@ -38,6 +38,31 @@ def test_only_files_that_a_manifest_names_stay(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+def test_what_a_kill_left_half_written_goes_with_the_next_save(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, "last", tensors(1.0), {})
+    (tmp_path / ".factors.safetensors.1.part").write_bytes(b"half")
+    checkpoint.save(tmp_path, "last", tensors(2.0), {})
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_one_that_is_replaced_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint.save(tmp_path, "best", tensors(1.0), {"epoch": 1})
+    hashed, replaced = checkpoint._sha256, list[Path]()
+
+    def overtaken(path: Path) -> str:
+        if not replaced and path.parent == tmp_path and path.suffix == ".safetensors":
+            replaced.append(path)
+            checkpoint.save(tmp_path, "best", tensors(2.0), {"epoch": 2})
+        return hashed(path)
+
+    monkeypatch.setattr(checkpoint, "_sha256", overtaken)
+    parts, state = checkpoint.load(tmp_path, "best", "factors")
+    assert state == {"epoch": 2}
+    assert float(parts["factors"]["entity"][0, 0]) == 2.0
+
+
 def only_file(folder: Path) -> Path:
     (path,) = folder.glob("*.safetensors")
     return path

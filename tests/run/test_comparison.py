@@ -128,5 +128,18 @@ def test_evaluations_of_different_facts_or_protocols_are_refused(keep_run: KeepR
         compare(a, contestant(run, EvaluateConfig(split="valid")))
     with pytest.raises(RunError, match="their candidates differs, all and type-constrained"):
         compare(a, contestant(run, EvaluateConfig(type_constrained=True)))
+    for name, types in (("one", "city"), ("two", "port")):
+        (run.path / name).mkdir()
+        rows = [
+            (entity, types if i < 9 else "all") for i, entity in enumerate(run.graph().entities)
+        ]
+        (run.path / name / "types.tsv").write_text("".join(f"{e}\t{t}\n" for e, t in rows))
+    by_types = [EvaluateConfig(types=str(run.path / name / "types.tsv")) for name in ("one", "two")]
+    with pytest.raises(RunError, match="their types_sha256 differs"):
+        compare(*(contestant(run, config) for config in by_types))
+    order = [
+        contestant(run, EvaluateConfig(filter=f)) for f in (("train", "test"), ("test", "train"))
+    ]
+    assert compare(*order)["overall"]["mrr"]["difference"] == 0
     with pytest.raises(RunError, match="their filter differs"):
         compare(a, contestant(run, EvaluateConfig(filter=("train",))))

@@ -102,6 +102,25 @@ def test_more_epochs_are_as_if_they_had_been_asked_for_at_once(
     assert same(whole, training.resume(tmp_path / "parts", epochs=4))
 
 
+def test_fewer_epochs_than_are_done_are_refused(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    with pytest.raises(RunError, match="it has done 4 epochs; --epochs cannot be less"):
+        training.resume(run.path, epochs=2)
+    assert Run(run.path).config.epochs == 4
+
+
+def test_threads_are_those_asked_for_while_it_trains(graph: Graph, tmp_path: Path) -> None:
+    before, seen = torch.get_num_threads(), set[int]()
+
+    def look(_: Epoch) -> None:
+        seen.add(torch.get_num_threads())
+
+    config = QUICK.replace(threads=before + 1)
+    run = training.train(graph, config, out=tmp_path / "run", on_epoch=look)
+    assert seen == {run.machine["threads"]} == {before + 1}
+    assert torch.get_num_threads() == before
+
+
 def test_a_run_killed_before_its_first_checkpoint_begins_anew(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

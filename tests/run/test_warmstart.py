@@ -89,7 +89,9 @@ def test_a_refit_that_was_cut_off_goes_on(graph: Graph, tmp_path: Path) -> None:
         training.refit(run, on_epoch=interrupted)
     assert same(training.refit(run), Run(tmp_path / "whole"))
     assert training.refit(run).factors_hash() == Run(tmp_path / "whole").factors_hash()
-    training.resume(run.path, epochs=QUICK.epochs, patience=QUICK.patience + 1)
+    training.resume(run.path, threads=1, budget_mb=50)
+    assert same(training.refit(Run(run.path)), Run(tmp_path / "whole"))
+    assert training.resume(run.path, epochs=5 * QUICK.epochs).best_epoch > run.epoch("last") // 5
     with pytest.raises(RunError, match="of other settings or epochs than the run now"):
         training.refit(Run(run.path))
 

@@ -63,6 +63,16 @@ def test_grouped_is_ungrouped_in_blocks_of_any_size(rows: int) -> None:
     torch.testing.assert_close(found, ungrouped(queries, candidates, *targets))
 
 
+@pytest.mark.parametrize("entries", [1, 7, 20])
+def test_answers_are_subtracted_some_at_a_time(
+    entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "BLOCK", entries)
+    queries, candidates, *targets = problem()
+    found = grouped(queries, candidates, targets_of(*targets), Workspace())
+    torch.testing.assert_close(found, ungrouped(queries, candidates, *targets))
+
+
 def test_blocks_keep_to_the_budget_and_cover_every_query_once() -> None:
     candidates = torch.zeros(N, D, dtype=torch.float64)
     for rows, sizes in {1: [1] * 9, 2: [2, 2, 2, 2, 1], 5: [5, 4], 9: [9], 0: [1] * 9}.items():

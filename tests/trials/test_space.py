@@ -153,6 +153,11 @@ def test_a_space_needs_something_to_search_and_to_judge_by(
         Space.from_values(values).check()
 
 
+def test_by_rule_is_no_value_among_others() -> None:
+    with pytest.raises(ConfigError, match="rank has no value among others"):
+        Space.from_values({"rank": [None, 4]})
+
+
 def test_a_grid_over_a_range_is_refused() -> None:
     with pytest.raises(ConfigError, match="lr is a range; a grid needs a list"):
         Space.from_values({"lr": {"low": 0.1, "high": 0.2}}).points()

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from trifact.errors import ConfigError, TrainingError
+from trifact.errors import ConfigError, DivergedError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import training
-from trifact.run.folder import locked
+from trifact.run.folder import LOCK, locked
 from trifact.run.options import TrainConfig, resolved
+from trifact.run.run import Run
 from trifact.trials.space import Range
 from trifact.trials.tuning import (
     Candidate,
@@ -154,12 +155,14 @@ def test_what_a_kill_has_left_behind_goes_and_what_is_in_use_stays(
     graph: Graph, tmp_path: Path
 ) -> None:
     dead, alive = tmp_path / ".tuning-dead", tmp_path / ".tuning-alive"
-    for folder in (dead / "0", alive / "0"):
+    other = tmp_path / ".tuning-notes"  # of somebody who calls his folder so
+    for folder in (dead / "0", alive / "0", other):
         folder.mkdir(parents=True)
+    (dead / LOCK).touch()
     with locked(alive):
         settings = {"rank": 4, "epochs": 1, "validate_every": 1, "precision": "float32"}
         tune(graph, settings, seconds=1.0, within=tmp_path, watch=Watch(clock=ticking(5.0)))
-    assert list(tmp_path.iterdir()) == [alive]
+    assert sorted(tmp_path.iterdir()) == [alive, other]
 
 
 def test_one_that_diverges_goes_no_further(graph: Graph, tmp_path: Path) -> None:
@@ -172,6 +175,40 @@ def test_one_that_diverges_goes_no_further(graph: Graph, tmp_path: Path) -> None
     rule = Candidate(0, {"lr": 1e30})
     assert not tuning._train(rule, 3)
     assert rule.mrrs == {3: 0.0}  # others are better than that
+
+
+def test_a_rule_that_diverges_later_is_not_kept(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = Tuning._trained
+
+    def diverging(self: Tuning, candidate: Candidate, epochs: int) -> Run:
+        if candidate.number == 0 and epochs > 2:
+            raise DivergedError("the rule does not learn")
+        return trained(self, candidate, epochs)
+
+    monkeypatch.setattr(Tuning, "_trained", diverging)
+    tuning = ladder(graph, tmp_path, RULE)
+    compared = tuning.run()
+    assert compared == 18
+    assert tuning.candidates[0].mrrs[18] == 0.0
+    assert tuning.best(compared).number != 0
+
+
+def test_a_trial_for_which_memory_does_not_suffice_is_only_a_trial(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = Tuning._trained
+
+    def failing(self: Tuning, candidate: Candidate, epochs: int) -> Run:
+        if candidate.number == 1:
+            raise RuntimeError("cannot allocate memory")
+        return trained(self, candidate, epochs)
+
+    monkeypatch.setattr(Tuning, "_trained", failing)
+    tuning = ladder(graph, tmp_path, RULE)
+    assert tuning.run() == 18
+    assert not tuning.candidates[1].mrrs
 
 
 def test_ctrl_c_tells_the_best_so_far(graph: Graph, tmp_path: Path) -> None:

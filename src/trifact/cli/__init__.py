@@ -22,7 +22,7 @@ from trifact.cli.reproduce import reproduce
 from trifact.cli.search import search
 from trifact.cli.similar import similar
 from trifact.cli.train import train
-from trifact.errors import TrifactError
+from trifact.errors import TrifactError, memory_ran_out
 
 app = typer.Typer(
     name="trifact",
@@ -89,10 +89,8 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone: there is nobody to tell
         sys.exit(141)
-    except MemoryError:
-        _stop(NO_MEMORY, 1)
-    except RuntimeError as error:
-        if "allocate" not in str(error):  # torch's way to say that memory has run out
+    except (MemoryError, RuntimeError) as error:
+        if not memory_ran_out(error):
             raise
         _stop(NO_MEMORY, 1)
     except OSError as error:

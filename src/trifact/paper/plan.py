@@ -90,6 +90,8 @@ class Wish:
     def __post_init__(self) -> None:
         if self.what not in TARGETS:
             raise ConfigError(f"there is no {self.what!r} here; known: {', '.join(TARGETS)}")
+        if not TARGETS[self.what].rows and (self.rows or self.sizes or self.seeds):
+            raise ConfigError(f"{self.what} trains nothing; leave out rows, size and seeds")
 
     @property
     def target(self) -> Target:

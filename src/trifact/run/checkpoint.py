@@ -38,7 +38,12 @@ def load(folder: Path, name: str, *parts: str) -> tuple[Parts, dict[str, Any]]:
     A file is used only if its content is what was saved.
     """
     manifest = read_manifest(folder, name)
-    loaded = {part: _load_part(folder, manifest["files"][part]) for part in parts}
+    try:
+        loaded = {part: _load_part(folder, manifest["files"][part]) for part in parts}
+    except RunError:
+        if read_manifest(folder, name) == manifest:
+            raise
+        return load(folder, name, *parts)  # it is being trained: there are newer ones now
     return loaded, manifest["state"]
 
 
@@ -59,7 +64,7 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str, str]:
-    """Write one file, named after its content, unless it is there already."""
+    """Write one file, named after its content."""
     path = folder / f"{part}.safetensors"
     with replacing(path) as temporary:
         try:
@@ -96,3 +101,5 @@ def _remove_unnamed(folder: Path) -> None:
     for path in folder.glob("*.safetensors"):
         if path.name not in named:
             path.unlink(missing_ok=True)
+    for part in folder.glob(".*.part"):  # of one that was killed
+        part.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from trifact.run.ranktable import SIDES, Floats
 from trifact.run.run import Run
 
 ZEROS = "pratt"
-MUST_AGREE = ("filter", "candidates", "types", "precision")
+MUST_AGREE = ("filter", "candidates", "types_sha256", "precision")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _check_comparable(first: Contestant, second: Contestant) -> None:
     if not np.array_equal(first.evaluation.ranks.facts, second.evaluation.ranks.facts):
         raise RunError(f"{place} cannot be compared: they were evaluated on different facts")
     for key in MUST_AGREE:
-        a, b = one["protocol"][key], other["protocol"][key]
+        a, b = one["protocol"].get(key), other["protocol"].get(key)
         if a != b:
             raise RunError(f"{place} cannot be compared: their {key} differs, {a} and {b}")
 

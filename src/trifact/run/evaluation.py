@@ -243,6 +243,7 @@ def _protocol(
         "filter": [*config.filter],
         "candidates": config.candidates,
         "types": Path(config.types).name if config.types else None,
+        "types_sha256": sha256(Path(config.types)) if config.types else None,
         "answers_that_are_no_candidates": lacking,
         "ties": "realistic",
         "precision": "float64" if config.double else "float32",

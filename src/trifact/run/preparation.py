@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from trifact.errors import ConfigError
@@ -31,6 +34,17 @@ def check_device(name: str) -> None:
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}
     if not there[name]:
         raise ConfigError(f"torch finds no {name} device here; say --device cpu")
+
+
+@contextmanager
+def using_threads(number: int | None) -> Iterator[None]:
+    """So many threads of the CPU while this lasts; None: as many as there are now."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def with_precision(config: TrainConfig, graph: Graph) -> TrainConfig:

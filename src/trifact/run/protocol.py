@@ -40,6 +40,7 @@ class EvaluateConfig(Config):
         if unknown or not self.filter:
             named = ", ".join(unknown) or "none"
             raise ConfigError(f"filter takes some of {', '.join(SPLITS)}, not {named}")
+        object.__setattr__(self, "filter", tuple(s for s in SPLITS if s in self.filter))
         if self.type_constrained and self.types:
             raise ConfigError("type_constrained and types exclude each other; give one of them")
         if not self.k or min(self.k) < 1:

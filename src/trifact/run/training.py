@@ -40,6 +40,7 @@ from trifact.run.preparation import (
     new_model,
     norm_of,
     type_of_products,
+    using_threads,
     with_precision,
 )
 from trifact.run.run import Run
@@ -106,15 +107,15 @@ def train(
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
         check_alike(Run(config.warm_start), config)
         graph = apart(graph, Run(config.warm_start))
-    config = with_precision(config, graph)
     name = f"{graph.name}-{config.model}-{config.rank}".replace("/", "-")
     path = new_folder(out or unused_folder(name))
-    with locked(path):
+    with locked(path), using_threads(config.threads):
+        config = with_precision(config, graph)
         for part in path.glob(".*.part"):  # of one that was cut off
             part.unlink()
         save_graph(graph, path)
-        save_config(path, config)
         write_text(path / MACHINE, json.dumps(machine.describe(), indent=2) + "\n")
+        save_config(path, config)  # last: with it the folder is a run
         training = Training(graph, config, path, progress)
         training.begin()
         training.run(on_epoch)
@@ -136,10 +137,10 @@ def resume(
             raise RunError(f"{name} cannot change when a run goes on; only {allowed} can")
     config = config.replace(**changes)
     check_device(config.device)
-    with locked(path):
-        save_config(path, config)
+    with locked(path), using_threads(config.threads):
         training = Training(open_graph(path), config, path, progress)
         training.restore()
+        save_config(path, config)
         training.run(on_epoch)
     return Run(path)
 
@@ -155,9 +156,10 @@ def refit(run: Run, *, on_epoch: OnEpoch = lambda epoch: None, progress: Progres
     if not (out / CONFIG).exists():
         everything = run.graph().all_in_train()
         return train(everything, config, out=out, on_epoch=on_epoch, progress=progress)
-    if read_config(out) != config:
+    changes = {name: getattr(config, name) for name in MAY_CHANGE if name != "epochs"}
+    if read_config(out).replace(**changes) != config:
         raise RunError(f"{out}: it is of other settings or epochs than the run now; move it away")
-    return resume(out, on_epoch=on_epoch, progress=progress)
+    return resume(out, on_epoch=on_epoch, progress=progress, **changes)
 
 
 def check_refit(config: TrainConfig) -> None:
@@ -172,8 +174,6 @@ class Training:
     """A model, its optimizer and its data, on the way through the epochs."""
 
     def __init__(self, graph: Graph, config: TrainConfig, path: Path, progress: Progress) -> None:
-        if config.threads:
-            torch.set_num_threads(config.threads)
         self.graph, self.config, self.path, self.progress = graph, config, path, progress
         self.device = torch.device(config.device)
         self.model = new_model(graph, config)
@@ -222,6 +222,9 @@ class Training:
         self.optimizer.state = {k: t.to(self.device) for k, t in parts["optimizer"].items()}
         self.state = State(**state)
         self.state.finished = ""
+        if self.state.epoch - 1 > self.config.epochs:
+            done = f"{self.path}: it has done {self.state.epoch - 1} epochs"
+            raise RunError(f"{done}; --epochs cannot be less")
         self.optimizer.rate = self.state.rate
         self.schedule = SCHEDULES[self.config.schedule](**self.state.schedule)
         history.keep_until(self.path / HISTORY, self.state.epoch - 1)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from trifact.tensor.trilinear import Towards
+from trifact.tensor.workspace import rows_at_a_time
 
 
 class Batch(NamedTuple):
@@ -81,11 +82,18 @@ class Targets:
         counts = torch.bincount(self.rows, minlength=len(self.mass))
         return _bags(self.answers, candidates, counts, self.weights)
 
-    def scatter(self, queries: Tensor) -> tuple[Tensor, Tensor]:
-        """Y^T Q on the rows that are not zero: the distinct answers (U,) and their rows (U, D)."""
+    def scatter(self, queries: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Y^T Q on the rows that are not zero: distinct answers (u,) and their rows (u, D).
+
+        Some at a time, as a query may have every entity for an answer; ascending.
+        """
         ordered, order = self.answers.sort(stable=True)
         ids, counts = torch.unique_consecutive(ordered, return_counts=True)
-        return ids, _bags(self.rows[order], queries, counts, self.weights[order])
+        size = rows_at_a_time(queries)
+        sizes = [int(some.sum()) for some in torch.split(counts, size)]
+        pieces = torch.split(ids, size), torch.split(counts, size), torch.split(order, sizes)
+        for some, many, pairs in zip(*pieces, strict=True):
+            yield some, _bags(self.rows[pairs], queries, many, self.weights[pairs])
 
 
 def _bags(ids: Tensor, table: Tensor, counts: Tensor, weights: Tensor) -> Tensor:

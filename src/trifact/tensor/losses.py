@@ -78,8 +78,8 @@ def softmax(queries: Tensor, candidates: Tensor, *, work: Workspace) -> tuple[Te
 
 def _subtract_answers(queries: Tensor, targets: Targets, *, into: Tensor) -> None:
     """into -= Y^T Q."""
-    ids, scattered = targets.scatter(queries)
-    into.index_add_(0, ids, scattered, alpha=-1)
+    for ids, scattered in targets.scatter(queries):
+        into.index_add_(0, ids, scattered, alpha=-1)
 
 
 def _product(left: Tensor, right: Tensor, *, into: Tensor) -> Tensor:

@@ -161,6 +161,8 @@ def _choice(key: str, value: object) -> Choice:
     values = value if isinstance(value, list | tuple) else [value]
     if not values:
         raise ConfigError(f"{key} has no value; give at least one")
+    if None in values and len(values) > 1:
+        raise ConfigError(f"{key} has no value among others; say what it would be by rule")
     fitted = tuple(_fitted(key, item) for item in values)
     for number, item in enumerate(fitted):
         if item in fitted[:number]:

@@ -23,12 +23,12 @@ from typing import Any
 import optuna
 from optuna.samplers import TPESampler
 
-from trifact.errors import ConfigError, DivergedError, RunError, TrifactError
+from trifact.errors import ConfigError, DivergedError, RunError, TrifactError, memory_ran_out
 from trifact.graph.graph import Graph
 from trifact.progress import Progress, silent
 from trifact.run import training
 from trifact.run.durations import shown
-from trifact.run.folder import locked
+from trifact.run.folder import LOCK, locked
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import with_precision
@@ -148,9 +148,9 @@ def tune(
 def _scratch(within: Path) -> Iterator[Path]:
     """A folder for trials; first those go that a kill has left behind."""
     within.mkdir(parents=True, exist_ok=True)
-    for left in within.glob(f"{SCRATCH}*") if sys.platform != "win32" else ():  # no locks there
-        with suppress(RunError, OSError), locked(left):  # one that is alive, or of somebody else
-            rmtree(left)
+    for lock in within.glob(f"{SCRATCH}*/{LOCK}") if sys.platform != "win32" else ():  # none there
+        with suppress(RunError, OSError), locked(lock.parent):  # one that is alive, or another's
+            rmtree(lock.parent)
     with TemporaryDirectory(dir=within, prefix=SCRATCH) as folder, locked(Path(folder)):
         yield Path(folder)
 
@@ -257,7 +257,7 @@ class Tuning:
             for candidate in (rule, *chosen)
             if self._fits(candidate.needs(epochs), rung) and self._train(candidate, epochs)
         ]
-        return made_it[1:] if made_it[:1] == [rule] else []
+        return [c for c in made_it if c is not rule] if epochs in rule.mrrs else []
 
     def _fits(self, needed: float, rung: int) -> bool:
         until = self._began + self.seconds * SHARES[min(rung, len(SHARES) - 1)]
@@ -282,7 +282,9 @@ class Tuning:
         start = self.watch.clock()
         try:
             run = self._trained(candidate, epochs)
-        except DivergedError:
+        except (DivergedError, MemoryError, RuntimeError) as error:
+            if not isinstance(error, DivergedError) and not memory_ran_out(error):
+                raise
             if candidate.number == RULE:
                 candidate.mrrs[epochs] = 0.0  # so that others can be compared with it
             return False

@@ -20,7 +20,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
-from trifact.errors import DivergedError, RunError, TrifactError
+from trifact.errors import DivergedError, RunError, TrifactError, memory_ran_out
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import history
@@ -224,8 +224,8 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
     except OSError as error:
         return Outcome("refused", f"{error.filename or job.folder}: {error.strerror or error}")
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "allocate" not in str(error):
-            raise  # torch says so where memory has run out
+        if not memory_ran_out(error):
+            raise
         return Outcome("failed", "the memory of the machine did not suffice")
     best = {"mrr": run.metrics["mrr"], "best_epoch": run.best_epoch}
     return Outcome("pruned" if told else "done", told, **{**_measured(job.folder), **best})
