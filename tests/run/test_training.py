@@ -18,7 +18,7 @@ import trifact
 from trifact.errors import ConfigError, DivergedError, OutputError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import checkpoint, machine, training
-from trifact.run.folder import BEGUN, LOCK
+from trifact.run.folder import BEGUN, LOCK, name_for
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
@@ -100,6 +100,14 @@ def test_more_epochs_are_as_if_they_had_been_asked_for_at_once(
     whole = training.train(graph, QUICK, out=tmp_path / "whole")
     training.train(graph, QUICK.replace(epochs=2), out=tmp_path / "parts")
     assert same(whole, training.resume(tmp_path / "parts", epochs=4))
+
+
+@pytest.mark.parametrize(
+    ("graph", "name"),
+    [("my.csv.gz", "my-cp-4"), ("my.txt", "my-cp-4"), ("v1.2/my", "v1.2-my-cp-4"), ("A", "A-cp-4")],
+)
+def test_a_folder_is_called_after_the_graph_without_its_ending(graph: str, name: str) -> None:
+    assert name_for(graph, "cp", 4) == name
 
 
 def test_fewer_epochs_than_are_done_are_refused(graph: Graph, tmp_path: Path) -> None:

@@ -45,14 +45,14 @@ def _splits(found: Description) -> object:
 
 def _queries(found: Description) -> str:
     shared = [f"{pair} share {n:,} facts" for pair, n in found.overlaps.items() if n]
+    queries = count(found.distinct_queries, "distinct query", "distinct queries")
     lines = [
         f"train lacks {count(found.unseen_entities, 'entity', 'entities')} "
         f"and {count(found.unseen_predicates, 'predicate')}",
         f"{count(found.self_loops, 'fact')} from an entity to itself",
         "; ".join(shared) if shared else "no fact is in two splits",
-        f"{count(found.distinct_queries, 'distinct query', 'distinct queries')} for "
-        f"{count(found.questions, 'fact')} on both sides:\n"
-        f"{found.grouping_ratio:.2f} facts a query, {found.most_answers:,} at most",
+        f"asked from both sides, train has {queries} with {count(found.questions, 'answer')}:\n"
+        f"{found.grouping_ratio:.2f} answers a query, {found.most_answers:,} at most",
     ]
     return "\n" + "\n".join(lines)
 

@@ -36,12 +36,12 @@ def show(found: Explanation) -> None:
     out.print(
         f"log p of the {answer}: {found.trained:.3f} as trained, {found.solved:.3f} with the "
         f"row of the {asker} solved anew from its {count(found.facts, 'fact')}"
+        f"{f'; {found.tried:,} of them were left out in turn' if found.tried < found.facts else ''}"
         f"{'; the fact itself is in train' if found.known else ''}"
         f"{'' if found.converged else '; it was not solved to the end'}\n",
         style="dim",
     )
-    tried = f"; {found.tried:,} were tried" if found.tried < found.facts else ""
-    title = f"Facts of {short(shown[asker], 30)} that it rests on{tried}"
+    title = f"Facts of {short(shown[asker], 30)} that it rests on"
     out.print(_grid(found.reasons, "drop", title=title), "")
     if len(found.similar):
         out.print(_grid(found.similar, "similarity", title="The most similar known facts"))

@@ -107,7 +107,7 @@ def _items(name: str, text: str, hint: object) -> tuple[Any, ...]:
 def _parameter(config: type[Config], name: str) -> inspect.Parameter:
     hint, default = typing.get_type_hints(config)[name], getattr(config, name)
     kind = str if _is_tuple(hint) else hint
-    shown = "" if default in ("", (), None, False) else f"; default {_shown(default)}"
+    shown = "" if default is False or default in ("", (), None) else f"; default {_shown(default)}"
     flag = name.replace("_", "-")
     names = [f"--{flag}/--no-{flag}"] if default is True else [f"--{flag}"]
     names += [f"-{flag}"] if len(flag) == 1 else []

@@ -20,7 +20,7 @@ from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run import training
 from trifact.run.durations import seconds
-from trifact.run.folder import CONFIG, read_config, refuse_full, unused_folder
+from trifact.run.folder import CONFIG, name_for, read_config, refuse_full, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -122,7 +122,7 @@ def _tuned(
     from trifact.trials.tuning import Watch, tune
 
     model = TrainConfig.from_values(given).model
-    out = asked.out or unused_folder(f"{graph.name}-{model}-tuned".replace("/", "-"))
+    out = asked.out or unused_folder(name_for(graph.name, model, "tuned"))
     refuse_full(out)  # before the time is spent
     found = tune(graph, given, seconds=limit, within=out.parent, watch=Watch(say, progress))
     say(found.verdict)

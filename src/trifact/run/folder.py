@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trifact.durable import write_text
 from trifact.errors import ConfigError, OutputError, RunError
+from trifact.graph.formats import stem_and_format
 from trifact.run.options import TrainConfig
 
 if sys.platform != "win32":
@@ -40,6 +41,13 @@ def refuse_full(path: Path) -> None:
     ours = LOCK in names  # it is there before anything else
     if not all(ours and (name in BEGUN or name.endswith(".part")) for name in names):
         raise OutputError(f"{path}: it is not empty; give another --out, or --resume it")
+
+
+def name_for(graph: str, *parts: object) -> str:
+    """What a folder is called that is made from a graph: a file's ending is no part of it."""
+    stem, kind = stem_and_format(Path(graph))
+    name = stem if kind else graph.removesuffix(".txt")
+    return "-".join(map(str, (name, *parts))).replace("/", "-")
 
 
 def unused_folder(name: str, parent: Path = Path("runs")) -> Path:

@@ -27,6 +27,7 @@ from trifact.run.folder import (
     HISTORY,
     MACHINE,
     locked,
+    name_for,
     new_folder,
     read_config,
     save_config,
@@ -107,7 +108,7 @@ def train(
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
         check_alike(Run(config.warm_start), config)
         graph = apart(graph, Run(config.warm_start))
-    name = f"{graph.name}-{config.model}-{config.rank}".replace("/", "-")
+    name = name_for(graph.name, config.model, config.rank)
     path = new_folder(out or unused_folder(name))
     with locked(path), using_threads(config.threads):
         config = with_precision(config, graph)
