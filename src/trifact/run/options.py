@@ -21,19 +21,21 @@ class TrainConfig(Config):
     title = "Training"
 
     model: str = option("complex", "which model", choices=("cp", "distmult", "complex"))
-    rank: int | None = option(None, "number of terms of the decomposition; by rule", low=1)
+    rank: int | None = option(
+        None, "number of terms of the decomposition; by rule if not given", low=1
+    )
     setting: str = option(
         "reciprocal", "how subjects are asked for", choices=("reciprocal", "standard")
     )
     regularizer: str = option("n3", "which norm", choices=NORMS)
-    reg: float | None = option(None, "lambda, in Omega with its 1/3; by rule", low=0)
+    reg: float | None = option(None, "lambda, in Omega with its 1/3; by rule if not given", low=0)
     reg_predicates: float | None = option(None, "lambda of predicates, if another", low=0)
     weighting: str = option("frequency", "weights of the norm", choices=("frequency", "none"))
     relations: float = option(0.0, "weight of a second loss, that of predicates", low=0)
     optimizer: str = option("adagrad", "which optimizer", choices=("adagrad", "adam", "sgd"))
     lr: float = option(0.1, "learning rate", low=0)
     schedule: str = option("constant", "how the rate changes", choices=("constant", "plateau"))
-    batch: int | None = option(None, "queries a step; by rule", low=1)
+    batch: int | None = option(None, "queries a step; by rule if not given", low=1)
     cap: int = option(0, "answers of one query in a step; more are dealt out (0: no cap)", low=0)
     epochs: int = option(100, "at most so many epochs", low=0)
     validate_every: int = option(3, "epochs between two validations (0: never)", low=0)

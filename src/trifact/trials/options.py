@@ -19,7 +19,9 @@ class SearchConfig(Config):
     trials: int = option(50, "trials of tpe; a grid has as many as it has points", low=1)
     sampler_seed: int = option(0, "seed of the order of a grid, and of tpe", low=0)
     prune: bool = option(True, "end hopeless trials early, by successive halving")
-    min_epochs: int | None = option(None, "epochs before a trial may be pruned; by rule", low=1)
+    min_epochs: int | None = option(
+        None, "epochs before a trial may be pruned; by rule if not given", low=1
+    )
     reduction: int = option(3, "one of so many trials goes on at each halving", low=2)
     timeout: str = option("", "stop after so long, such as 90s, 20m, 2h; all is saved")
     workers: int = option(1, "processes that train at the same time", low=1)
