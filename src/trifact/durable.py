@@ -31,7 +31,7 @@ def replacing_all(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
     """
     with ExitStack() as stack:
         files = {path: Path(os.path.realpath(path)) for path in paths}  # a link stays one
-        parts = {path: stack.enter_context(_part(file)) for path, file in files.items()}
+        parts = {path: stack.enter_context(_part(path, file)) for path, file in files.items()}
         modes = {path: _mode(files[path], part) for path, part in parts.items()}
         yield parts
         for path, part in parts.items():
@@ -45,13 +45,16 @@ def replacing_all(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
 
 
 @contextmanager
-def _part(path: Path) -> Iterator[Path]:
-    """An empty file beside `path`; what is left of it at the end goes, and folders made for it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    made = [folder for folder in path.parents if not os.path.exists(folder)]  # noqa: PTH110 - never raises
+def _part(path: Path, file: Path) -> Iterator[Path]:
+    """An empty file beside `file`, which `path` leads to.
+
+    What is left of it at the end goes, and folders that were made for it.
+    """
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    made = [folder for folder in file.parents if not os.path.exists(folder)]  # noqa: PTH110 - never raises
     try:
         with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             part.touch()
         yield part
     finally:

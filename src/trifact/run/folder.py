@@ -18,7 +18,7 @@ if sys.platform != "win32":
 CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
 MACHINE, LOCK = "machine.json", ".lock"
 SHOWN = 3  # runs that are named
-BEGUN = (LOCK, "graph.json", "facts.parquet", "vocabulary.parquet")
+BEGUN = (LOCK, MACHINE, "graph.json", "facts.parquet", "vocabulary.parquet")
 """What a folder holds whose run was cut off before there was any; it is as good as empty."""
 
 
