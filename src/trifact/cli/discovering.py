@@ -63,10 +63,11 @@ def _why_nothing(config: DiscoverConfig, pairs: int) -> str:
     if pairs:
         low = ", or less probable than --min-probability" if config.min_probability else ""
         return f"all of these pairs are known{low}"
-    asked = "who has the one answer of a predicate is not asked again (--no-single asks them all)"
+    again = "who has the one answer of a predicate is not asked again (--no-single asks them all); "
+    more = f"--holders 0.5, say, asks more of those who have none (now {config.holders:g})"
     if config.among != "roles":
-        return f"{asked}; --among roles asks others, too"
-    return f"{asked}; --holders 0.5, say, asks more of those who have none (now {config.holders:g})"
+        more = "--among roles asks more of those who have none"
+    return f"{again if config.single else ''}{more}"
 
 
 def _notes(found: Discovery, run: Run) -> list[str]:
