@@ -74,7 +74,8 @@ def made(recipe: Recipe, mrr: float) -> dict[str, Any]:
     return {
         "format": 1,
         "commit": "abc",
-        "config": {"reg": 0.1, "seed": 0},
+        "config": {"reg": 0.1, "seed": 0, "precision": "bfloat16"},
+        "machine": {"threads": 2},
         "recipe": {"dataset": recipe.dataset, "row": recipe.row, "size": recipe.size},
         "metrics": {"mrr": mrr, "epoch": epochs, "test": table(mrr)},
         "history": history,

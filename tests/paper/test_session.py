@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from typing import Any
 
+import duckdb
 import pytest
 
 import trifact
@@ -20,11 +21,14 @@ from trifact.paper.cost import ahead, epochs_left, undone
 from trifact.paper.pace import seconds_a_step
 from trifact.paper.plan import Wish
 from trifact.paper.recipes import Choice
-from trifact.paper.reproduction import Workshop
+from trifact.paper.reproduction import Workshop, reproduce
 from trifact.paper.session import Session
 from trifact.paper.tables import Findings, table2
 from trifact.run import machine
+from trifact.run.comparison import Contestant, compare
+from trifact.run.evaluation import evaluate
 from trifact.run.history import Epoch
+from trifact.run.run import Run
 from trifact.tensor.descent import Objective
 
 pytestmark = pytest.mark.usefixtures("known_by_name")
@@ -125,9 +129,7 @@ def test_other_seeds_take_the_choice_of_the_first(shop: Workshop) -> None:
     assert any(note.startswith(f"{name}: MRR of the other seeds .") for note in notes)
 
 
-def test_a_contest_is_that_of_the_runs_and_is_made_once(
-    shop: Workshop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_contest_is_that_of_the_runs_and_needs_only_their_records(shop: Workshop) -> None:
     recipes = library("cp-fro-reciprocal", "cp-n3-reciprocal")
     wish = Wish("wilcoxon", datasets=("Toy",))
     Session(recipes, shop).fulfil(wish)
@@ -138,14 +140,35 @@ def test_a_contest_is_that_of_the_runs_and_is_made_once(
     assert row["first"] == pytest.approx(before["metrics"]["test"]["mrr"])
     assert row["first"] + row["difference"] == pytest.approx(after["metrics"]["test"]["mrr"])
     assert found["wilcoxon"]["mrr_by_fact"]["pairs"] == 12
-    shutil.rmtree(shop.runs)  # nothing of them is needed any more
+    runs = [Run(shop.runs / record["run"]) for record in (before, after)]
+    contestants = [Contestant(run.path.name, run.graph(), evaluate(run)) for run in runs]
+    assert found["wilcoxon"] == compare(*contestants)["wilcoxon"]
+    shutil.rmtree(shop.runs)
+    (shop.results / "contest-n3-over-fro-Toy-small.json").unlink()
     Session(recipes, shop).fulfil(wish)
     assert archive.read_all(shop.results) == kept
     sheet = wilcoxon(Findings(kept, recipes), ["Toy"], ["small"])
     assert [row[1] for row in sheet.rows] == ["ranks, queries", "MRR, facts"]
-    (shop.results / "contest-n3-over-fro-Toy-small.json").unlink()
-    with pytest.raises(RunError, match="the ranks of this run are needed and it is gone"):
-        keep_contest("contest-x", [(before, after)], shop=shop)
+
+
+def test_ranks_that_are_not_those_of_their_record_are_refused(shop: Workshop) -> None:
+    recipes = library("cp-fro-reciprocal", "cp-n3-reciprocal")
+    first, second = (reproduce(recipe, shop) for recipe in recipes.values())
+    path = shop.results / first["evaluation"]["ranks"]["file"]
+    with duckdb.connect() as base:
+        columns = base.execute(f"describe from read_parquet('{path}')").fetchall()
+    assert [column[0] for column in columns] == ["optimistic", "pessimistic"]
+    ranks, other = path.read_bytes(), dict(first, graph={"name": "Toy", "content_hash": "0"})
+    with pytest.raises(RunError, match="they are of other facts than those of Toy now"):
+        keep_contest("contest-x", [(second, other)], shop=shop)
+    path.write_bytes((shop.results / second["evaluation"]["ranks"]["file"]).read_bytes())
+    with pytest.raises(RunError, match="these are not the ranks of its record"):
+        keep_contest("contest-x", [(first, second)], shop=shop)
+    path.unlink()
+    with pytest.raises(RunError, match="the ranks of this record are needed and not here"):
+        keep_contest("contest-x", [(first, second)], shop=shop)
+    path.write_bytes(ranks)
+    assert keep_contest("contest-x", [(first, second)], shop=shop)["runs"] == [*recipes]
 
 
 def test_what_came_later_is_compared_seed_by_seed_and_over_all(shop: Workshop) -> None:

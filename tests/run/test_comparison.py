@@ -23,7 +23,7 @@ def ring(size: int = 40) -> Graph:
 
 
 def contestant(run: Run, config: EvaluateConfig | None = None) -> Contestant:
-    return Contestant(run.path.name, run, evaluate(run, config))
+    return Contestant(run.path.name, run.graph(), evaluate(run, config))
 
 
 def test_differences_are_those_of_the_metrics_and_shares_add_up(keep_run: KeepRun) -> None:

@@ -46,7 +46,7 @@ def _contestant(path: Path, paths: list[Path], label: str, progress: Progress) -
     run, names = Run(path), [other.resolve().name for other in paths]
     own = path.resolve().name
     name = own if names.count(own) == 1 else str(path)
-    return Contestant(name, run, _evaluation(run, label, progress))
+    return Contestant(name, run.graph(), _evaluation(run, label, progress))
 
 
 def _evaluation(run: Run, label: str, progress: Progress) -> Evaluation:

@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trifact.errors import RunError
+from trifact.graph.graph import Graph
+from trifact.graph.loading import load
 from trifact.paper import archive
 from trifact.paper.archive import FORMAT, Record
+from trifact.paper.keptranks import evaluation_of
 from trifact.paper.reproduction import Workshop
 from trifact.run.comparison import Contestant, compare, pooled
-from trifact.run.evaluation import read_evaluation
-from trifact.run.folder import CONFIG
-from trifact.run.run import Run
 
 
 class Contest(NamedTuple):
@@ -44,7 +43,7 @@ def name_of(contest: str, size: str, dataset: str = "") -> str:
 
 
 def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
-    """The comparison of records' runs, a pair for each seed; made once for the same factors.
+    """The comparison of records by their ranks, a pair for each seed; made once for the factors.
 
     The first pair is compared in full, all of them `pooled`.
     """
@@ -52,7 +51,10 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
     factors = [record["evaluation"]["run"]["factors_sha256"] for pair in pairs for record in pair]
     if kept is not None and kept["factors"] == factors:
         return kept
-    contestants = [(_contestant(one, shop), _contestant(other, shop)) for one, other in pairs]
+    graph = load(pairs[0][0]["recipe"]["dataset"], progress=shop.progress)
+    contestants = [
+        (_contestant(one, graph, shop), _contestant(other, graph, shop)) for one, other in pairs
+    ]
     found = compare(*contestants[0])
     del found["by_predicate"]
     record = {"format": FORMAT, "name": name, "commit": archive.commit(), "factors": factors}
@@ -62,13 +64,5 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
     return record
 
 
-def _contestant(record: Record, shop: Workshop) -> Contestant:
-    """The run of a record, whose ranks are still with it."""
-    path = shop.runs / record["run"]
-    if not (path / CONFIG).exists():
-        raise RunError(
-            f"{path}: the ranks of this run are needed and it is gone; "
-            f"move {record['name']}.json away from {shop.results} to train it anew"
-        )
-    run = Run(path)
-    return Contestant(record["name"], run, read_evaluation(run, "test"))
+def _contestant(record: Record, graph: Graph, shop: Workshop) -> Contestant:
+    return Contestant(record["name"], graph, evaluation_of(record, graph, shop.results))

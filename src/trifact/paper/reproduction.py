@@ -19,12 +19,12 @@ from typing import Any
 from trifact.errors import ConfigError, DivergedError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
-from trifact.paper import archive
+from trifact.paper import archive, keptranks
 from trifact.paper.archive import Record
 from trifact.paper.recipes import Recipe
 from trifact.progress import Progress, silent
 from trifact.run import checkpoint, training
-from trifact.run.evaluation import as_usual, evaluate, is_current
+from trifact.run.evaluation import as_usual, evaluate, is_current, read_evaluation
 from trifact.run.folder import CHECKPOINTS, CONFIG, read_config
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
@@ -81,7 +81,7 @@ def reproduce(recipe: Recipe, shop: Workshop) -> Record:
     settled, choice = _chosen(recipe, graph, shop)
     path = run_folder(recipe, shop, choice.get("chosen"))
     run = trained(graph, settled.train, path, shop=shop)
-    evaluation = _tested(run, shop)
+    evaluation = _tested(run, recipe.name, shop)
     record = {
         **archive.record_of(run, code=archive.commit()),
         "name": recipe.name,
@@ -206,11 +206,16 @@ def run_folder(recipe: Recipe, shop: Workshop, value: float | None = None) -> Pa
     return shop.runs / f"{recipe.name}{trial}"
 
 
-def _tested(run: Run, shop: Workshop) -> Record:
-    """What is kept of the evaluation on test facts, which is made once."""
+def _tested(run: Run, name: str, shop: Workshop) -> Record:
+    """What is kept of the evaluation on test facts, which is made once, under a record's name."""
     kept = run.evaluations.get("test")
     if kept is None or not (is_current(run, kept) and as_usual(kept)):
         shop.say(f"{run.path.name}: test facts")
-        kept = evaluate(run, progress=shop.progress).metrics
-    few = {key: value for key, value in kept["filtered"].items() if key != "by_predicate"}
-    return {**{key: kept[key] for key in ("run", "facts", "protocol", "ranks")}, "filtered": few}
+        evaluate(run, progress=shop.progress)
+    found = read_evaluation(run, "test")
+    few = {key: value for key, value in found.metrics["filtered"].items() if key != "by_predicate"}
+    return {
+        **{key: found.metrics[key] for key in ("run", "facts", "protocol")},
+        "ranks": keptranks.keep(found.ranks.filtered, name, shop.results),
+        "filtered": few,
+    }

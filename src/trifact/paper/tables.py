@@ -189,9 +189,13 @@ def appendix(findings: Findings) -> Sheet:
 def runs(findings: Findings) -> Sheet:
     """Every run that a record is of: what was chosen, and what it came to."""
     rows = [_run(name, r) for name, r in findings.records.items() if "recipe" in r]
-    header = ("recipe", "chosen", "valid", "epoch", "test MRR", "95 %", "s/epoch", "commit")
-    notes = ["Chosen: the value in brackets, by validation MRR after a few epochs."]
-    return Sheet("Runs", header, rows or [("none yet",)], notes, text=2)
+    header = ("recipe", "chosen", "valid", "epoch", "test MRR", "95 %")
+    speed = ("products", "threads", "s/epoch", "commit")
+    notes = [
+        "Chosen: the value in brackets, by validation MRR after a few epochs. Products: the type "
+        "of the matrix products while training; ranks are always made in float32."
+    ]
+    return Sheet("Runs", header + speed, rows or [("none yet",)], notes, text=2)
 
 
 def _run(name: str, record: Record) -> tuple[str, ...]:
@@ -205,6 +209,8 @@ def _run(name: str, record: Record) -> tuple[str, ...]:
         f"{metrics['epoch']} of {len(history)}",
         number(metrics["test"]["mrr"], 4),
         f"{number(low)}-{number(high)}",
+        record["config"]["precision"],
+        str(record["machine"]["threads"]),
         f"{seconds:.0f}",
         record["commit"],
     )

@@ -17,11 +17,11 @@ from scipy.stats import wilcoxon
 
 from trifact.errors import RunError
 from trifact.graph.description import CATEGORIES
+from trifact.graph.graph import Graph
 from trifact.run import metrics
 from trifact.run.categories import membership
 from trifact.run.evaluation import Evaluation
 from trifact.run.ranktable import SIDES, Floats
-from trifact.run.run import Run
 
 ZEROS = "pratt"
 MUST_AGREE = ("filter", "candidates", "types_sha256", "precision")
@@ -29,10 +29,10 @@ MUST_AGREE = ("filter", "candidates", "types_sha256", "precision")
 
 @dataclass(frozen=True)
 class Contestant:
-    """A run, what to call it, and its evaluation."""
+    """An evaluation of a run, what to call it, and the run's graph."""
 
     name: str
-    run: Run
+    graph: Graph
     evaluation: Evaluation
 
 
@@ -48,7 +48,7 @@ def compare(
     k = tuple(first.evaluation.metrics["protocol"]["k"])
     before, after = (c.evaluation.ranks.filtered.realistic for c in (first, second))
     found = metrics.values(after, k) - metrics.values(before, k)
-    groups = metrics.groups_of(table.facts, table.seen, membership(first.run.graph()))
+    groups = metrics.groups_of(table.facts, table.seen, membership(first.graph))
     drawn = metrics.bootstrap(found, groups, resamples=resamples, seed=seed)
     tables = {
         name: _difference(metrics.values(before, k)[group], found[group], drawn[name], k)
@@ -126,7 +126,7 @@ def _check_comparable(first: Contestant, second: Contestant) -> None:
 
 def _facts_differ(first: Contestant, second: Contestant) -> bool:
     """Whether it is more than the splits in which two graphs differ."""
-    one, other = (contestant.run.graph().all_in_train() for contestant in (first, second))
+    one, other = (contestant.graph.all_in_train() for contestant in (first, second))
     return one.content_hash != other.content_hash
 
 
@@ -160,7 +160,7 @@ def _with_shares(
 
 def _by_predicate(first: Contestant, before: Floats, after: Floats) -> list[dict[str, Any]]:
     """What each predicate adds to the overall difference of MRR, the largest gain first."""
-    graph, predicates = first.run.graph(), first.evaluation.ranks.facts[:, 1]
+    graph, predicates = first.graph, first.evaluation.ranks.facts[:, 1]
     ids, which, counts = np.unique(predicates, return_inverse=True, return_counts=True)
     sums = [np.bincount(which, weights=side.sum(axis=1)) for side in (before, after)]
     gains = (sums[1] - sums[0]) / (2 * len(predicates))

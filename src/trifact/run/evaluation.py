@@ -94,7 +94,7 @@ def measure(
     table = RankTable(
         split=chosen.split,
         facts=chosen.facts,
-        seen=_seen(graph, chosen.facts),
+        seen=seen(graph, chosen.facts),
         filtered=_by_fact(questions, filtered),
         raw=_by_fact(questions, raw) if config.raw else None,
     )
@@ -178,7 +178,7 @@ def _candidates(graph: Graph, config: EvaluateConfig) -> Candidates | None:
     return observed(graph) if config.type_constrained else None
 
 
-def _seen(graph: Graph, facts: Ints) -> Bools:
+def seen(graph: Graph, facts: Ints) -> Bools:
     """Which facts have only names that train has."""
     entities, predicates = _in_train(graph)
     return entities[facts[:, 0]] & predicates[facts[:, 1]] & entities[facts[:, 2]]
@@ -231,8 +231,13 @@ def _about_facts(
             "entities": int((~entities[np.unique(facts[:, [0, 2]])]).sum()),
             "predicates": int((~predicates[np.unique(facts[:, 1])]).sum()),
         },
-        "sha256": hashlib.sha256(np.ascontiguousarray(facts, dtype="<i8").tobytes()).hexdigest(),
+        "sha256": hash_of(facts),
     }
+
+
+def hash_of(facts: Ints) -> str:
+    """Of facts in their order."""
+    return hashlib.sha256(np.ascontiguousarray(facts, dtype="<i8").tobytes()).hexdigest()
 
 
 def _protocol(

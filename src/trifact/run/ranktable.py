@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +34,10 @@ class Ranked(NamedTuple):
         """The mean of the two: the expected rank if ties are broken at random."""
         return np.add(*self) / 2
 
+    def save(self, path: Path) -> None:
+        """The ranks alone, as Parquet: towards all objects, then towards all subjects."""
+        write_parquet(path, _flat(self, ""))
+
     def under(self, ties: str) -> Floats:
         """The ranks with ties as asked for: realistic, optimistic or pessimistic."""
         return np.asarray(getattr(self, ties), dtype=np.float64)
@@ -61,10 +67,8 @@ class RankTable:
 
 def read_ranks(path: Path) -> RankTable:
     """The table that was saved; refused if it is no such table."""
-    try:
-        with duckdb.connect() as base:
-            base.execute("set enable_progress_bar = false")
-            found = base.execute(f"select * from read_parquet({quoted_path(path)})").fetchnumpy()
+    with _refusing(path):
+        found = _columns(path)
         n = len(found["side"]) // 2
         sides = np.repeat(np.array(SIDES, dtype=object), n)
         facts = np.stack([found[name].astype(np.int64) for name in FACT], axis=1)
@@ -73,9 +77,28 @@ def read_ranks(path: Path) -> RankTable:
         raw = _ranked(found, "raw_") if "raw_optimistic" in found else None
         seen = found["seen"][:n].astype(bool)
         return RankTable(str(found["split"][0]), facts[:n], seen, _ranked(found, ""), raw)
+
+
+def read_ranked(path: Path) -> Ranked:
+    """The ranks that `Ranked.save` kept; refused if they are none."""
+    with _refusing(path):
+        return _ranked(_columns(path), "")
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """What cannot be read becomes one sentence."""
+    try:
+        yield
     except (duckdb.Error, KeyError, ValueError) as error:
         why = str(error).partition("\n")[0]
         raise RunError(f"{path}: this is no table of ranks ({why}); evaluate again") from None
+
+
+def _columns(path: Path) -> dict[str, np.ndarray]:
+    with duckdb.connect() as base:
+        base.execute("set enable_progress_bar = false")
+        return base.execute(f"select * from read_parquet({quoted_path(path)})").fetchnumpy()
 
 
 def _flat(ranked: Ranked, prefix: str) -> dict[str, Ints]:

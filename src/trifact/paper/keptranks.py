@@ -1,0 +1,44 @@
+"""The ranks of a record's test queries, kept beside it, so that paired tests need no run.
+
+`ranks/NAME.parquet` has the columns `optimistic` and `pessimistic` and nothing of the graph: its
+rows are the test facts in the order that every loaded graph has, once for each side.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trifact.errors import RunError
+from trifact.graph.graph import Graph
+from trifact.paper.archive import Record
+from trifact.run.evaluation import Evaluation, hash_of, seen
+from trifact.run.ranktable import Ranked, RankTable, read_ranked
+from trifact.run.record import sha256
+
+FOLDER = "ranks"
+
+
+def keep(ranked: Ranked, name: str, results: Path) -> dict[str, str]:
+    """Write the ranks of a record; what the record says of them."""
+    path = results / FOLDER / f"{name}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ranked.save(path)
+    return {"file": f"{FOLDER}/{path.name}", "sha256": sha256(path)}
+
+
+def evaluation_of(record: Record, graph: Graph, results: Path) -> Evaluation:
+    """The evaluation of a record on its graph, with the ranks that were kept."""
+    kept, name = record["evaluation"], record["name"]
+    path = results / FOLDER / f"{name}.parquet"
+    again = f"move {name}.json away from {results} to make both anew"
+    if not path.exists():
+        raise RunError(f"{path}: the ranks of this record are needed and not here; {again}")
+    if sha256(path) != kept["ranks"]["sha256"]:
+        raise RunError(f"{path}: these are not the ranks of its record; {again}")
+    if record["graph"]["content_hash"] != graph.content_hash or (
+        kept["facts"]["sha256"] != hash_of(graph.test)
+    ):
+        raise RunError(f"{path}: they are of other facts than those of {graph.name} now; {again}")
+    table = RankTable("test", graph.test, seen(graph, graph.test), read_ranked(path))
+    about = {"graph": record["graph"], "label": "test"}
+    return Evaluation(path, table, {**kept, **about})
