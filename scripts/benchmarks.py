@@ -20,6 +20,7 @@ from trifact.run import machine
 
 RECORDS = ROOT / "results" / "benchmarks"
 PAGE = ROOT / "docs" / "performance.md"
+HALF = "-bfloat16"
 COMMANDS = {
     "reading": "reading.py",
     "training-FB15K-237-100": "training.py --graph FB15K-237 --rank 100 --pykeen",
@@ -72,15 +73,18 @@ def run(name: str, *, quick: bool) -> dict[str, Any]:
 
 
 def keep(name: str, made: dict[str, Any]) -> None:
-    """Write a record."""
-    write_text(RECORDS / f"{name}.json", json.dumps(made, indent=1) + "\n")
+    """Write a record; one of bfloat16 products, which few machines have, beside that of float32."""
+    half = made["result"].get("precision") == "bfloat16"
+    path = RECORDS / f"{name}{HALF if half else ''}.json"
+    write_text(path, json.dumps(made, indent=1) + "\n")
 
 
 def page() -> str:
     """The page of all records that there are."""
+    names = [f"{name}{half}" for name in COMMANDS for half in ("", HALF)]
     kept = {
         name: json.loads(path.read_text(encoding="utf-8"))
-        for name in COMMANDS
+        for name in names
         if (path := RECORDS / f"{name}.json").exists()
     }
     parts = [TOP]
@@ -106,17 +110,19 @@ def _training(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _against(results: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "seconds an epoch", "baseline", "**times faster**", "at most",
-            "products")  # fmt: skip
+    head = ("graph", "rank", "precision", "seconds an epoch", "baseline", "**times faster**",
+            "at most", "products")  # fmt: skip
     cells = [
-        (r["graph"], r["rank"], r["seconds_per_epoch"], r["baseline_seconds_per_epoch"],
-         f"**{r['speedup']}**", r["ceiling"], f"{r['matmul_share']:.0%}")
+        (r["graph"], r["rank"], r["precision"], r["seconds_per_epoch"],
+         r["baseline_seconds_per_epoch"], f"**{r['speedup']}**", r["ceiling"],
+         f"{r['matmul_share']:.0%}")
         for r in results
     ]  # fmt: skip
     return [
         "An epoch against the algorithm of the paper's code, written by us (one row of logits a "
         "fact, dense, autograd, torch's Adagrad, float32). *Products* is the time of the bare "
-        "matrix products as a share of ours.\n",
+        "matrix products as a share of ours. Their precision is what `--precision auto` takes: "
+        "bfloat16 on processors that have it, which the baseline does not use.\n",
         *_table(head, cells),
         *map(_ceiling, results),
         "",
@@ -140,10 +146,12 @@ def _pykeen(results: list[dict[str, Any]]) -> list[str]:
     """Beside the toolkit that most people use."""
     if not results:
         return []
-    head = ("graph", "rank", "seconds an epoch", "PyKEEN", "**times faster**", "MB", "PyKEEN's MB")
+    head = ("graph", "rank", "precision", "seconds an epoch", "PyKEEN", "**times faster**", "MB",
+            "PyKEEN's MB")  # fmt: skip
     cells = [
-        (r["graph"], r["rank"], r["seconds_per_epoch"], r["pykeen"]["seconds_per_epoch"],
-         f"**{r['pykeen']['speedup']}**", f"{r['peak_mb']:,}", f"{r['pykeen']['peak_mb']:,}")
+        (r["graph"], r["rank"], r["precision"], r["seconds_per_epoch"],
+         r["pykeen"]["seconds_per_epoch"], f"**{r['pykeen']['speedup']}**",
+         f"{r['peak_mb']:,}", f"{r['pykeen']['peak_mb']:,}")
         for r in results
     ]  # fmt: skip
     return [
@@ -155,11 +163,12 @@ def _pykeen(results: list[dict[str, Any]]) -> list[str]:
 
 
 def _alone(results: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "queries a step", "seconds an epoch", "products")
+    head = ("graph", "rank", "precision", "queries a step", "seconds an epoch", "products")
     cells = [
-        (r["graph"], r["rank"], r["batch"], r["seconds_per_epoch"], f"{r['matmul_share']:.0%}")
+        (r["graph"], r["rank"], r["precision"], r["batch"], r["seconds_per_epoch"],
+         f"{r['matmul_share']:.0%}")
         for r in results
-    ]
+    ]  # fmt: skip
     return [
         "Without the baseline, which would take too long; steps were timed and scaled to an "
         "epoch. For FB15K at rank 2000 the paper has about 110 s an epoch on a GPU, with 100 "
@@ -169,9 +178,9 @@ def _alone(results: list[dict[str, Any]]) -> list[str]:
 
 
 def _memory(results: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "parameters", "budget", "allowed", "**took**", "whole")
+    head = ("graph", "rank", "precision", "parameters", "budget", "allowed", "**took**", "whole")
     cells = [
-        (r["graph"], r["rank"], f"{r['parameters_mb']:,}", r["budget_mb"],
+        (r["graph"], r["rank"], r["precision"], f"{r['parameters_mb']:,}", r["budget_mb"],
          f"{r['allowed_mb']:,}", f"**{r['training_mb']:,}**", f"{r['peak_mb']:,}")
         for r in results
     ]  # fmt: skip
@@ -188,12 +197,13 @@ def _memory(results: list[dict[str, Any]]) -> list[str]:
 
 def _excess(r: dict[str, Any]) -> str:
     over = r["training_mb"] / r["allowed_mb"] - 1
-    return f"{r['graph']} at rank {r['rank']} took {over:.0%} more than it should.\n"
+    what = f"{r['graph']} at rank {r['rank']} in {r['precision']}"
+    return f"{what} took {over:.0%} more than it should.\n"
 
 
 def _step(rows: list[dict[str, Any]]) -> list[str]:
     results = [row["result"] for row in rows]
-    columns = [f"{r['graph']}, {r['rank']}" for r in results]
+    columns = [f"{r['graph']}, {r['rank']}, {r['precision']}" for r in results]
     products = list(results[0]["gflops"])
     shares = [(name, *(f"{r['share'][key]:.1%}" for r in results)) for key, name in PHASES.items()]
     together = [f"**{sum(r['share'][key] for key in products):.1%}**" for r in results]
@@ -285,11 +295,12 @@ def _reading(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _where(rows: list[dict[str, Any]]) -> str:
-    found = {
-        f"{r['machine']['processor']}, {r['machine']['cores']} cores, torch {r['machine']['torch']}"
-        for r in rows
-    }
-    return f"Measured on: {'; '.join(sorted(found))}.\n"
+    return f"Measured on: {'; '.join(sorted({_machine(row['machine']) for row in rows}))}.\n"
+
+
+def _machine(found: dict[str, Any]) -> str:
+    units = f" ({found['instructions']})" if "instructions" in found else ""
+    return f"{found['processor']}{units}, {found['cores']} cores, torch {found['torch']}"
 
 
 SECTIONS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from statistics import median
 
 from trifact.paper import printed
 from trifact.paper.archive import Record
@@ -201,7 +202,7 @@ def runs(findings: Findings) -> Sheet:
 def _run(name: str, record: Record) -> tuple[str, ...]:
     metrics, history = record["metrics"], record["history"]
     low, high = metrics["test"]["interval"]["mrr"]
-    seconds = sum(epoch["seconds"] for epoch in history) / len(history)
+    seconds = median(epoch["seconds"] for epoch in history)
     return (
         name,
         _choice(record),

@@ -24,6 +24,7 @@ def describe() -> dict[str, Any]:
     """The machine of a record."""
     return {
         "processor": _processor(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "system": platform.system(),
