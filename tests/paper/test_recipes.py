@@ -76,6 +76,8 @@ def test_lambda_is_three_times_that_of_the_authors_code() -> None:
     fb15k = LIBRARY["FB15K-complex-n3-reciprocal-small"].choice
     assert fb15k is not None
     assert min(fb15k.values) <= 3 * 7.5e-4 * 2 <= 3 * 0.01 <= max(fb15k.values)
+    fixed = LIBRARY["FB15K-complex-n3-reciprocal-paper"].train.reg
+    assert fixed == pytest.approx(3 * 2.5e-3)
 
 
 @pytest.mark.parametrize("dataset", printed.DATASETS)
@@ -137,6 +139,15 @@ def test_the_order_of_work_is_that_of_what_tells_most() -> None:
 def test_a_wish_that_cannot_be_is_refused(wish: dict[str, tuple[str, ...]], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         Wish("table2", **wish).recipes(LIBRARY)  # type: ignore[arg-type]
+
+
+def test_only_what_can_be_compared_is_trained_for_a_comparison() -> None:
+    for wish in (Wish("claims", datasets=("WN18RR",)), Wish("beyond", sizes=("paper",))):
+        with pytest.raises(ConfigError, match=f"{wish.what} compares pairs of rows, of which"):
+            wish.recipes(LIBRARY)
+    rows = ("cp-n3-reciprocal", "cp-nuc2-reciprocal", "cp-n3-standard")
+    found = [recipe.row for recipe in Wish("claims", rows=rows).recipes(LIBRARY)]
+    assert found == ["cp-n3-reciprocal", "cp-nuc2-reciprocal"]
 
 
 def test_a_part_that_the_paper_lacks_is_refused() -> None:

@@ -27,6 +27,7 @@ from trifact.paper.tables import Findings, table2
 from trifact.run import machine
 from trifact.run.comparison import Contestant, compare
 from trifact.run.evaluation import evaluate
+from trifact.run.folder import locked
 from trifact.run.history import Epoch
 from trifact.run.run import Run
 from trifact.tensor.descent import Objective
@@ -161,14 +162,56 @@ def test_ranks_that_are_not_those_of_their_record_are_refused(shop: Workshop) ->
     ranks, other = path.read_bytes(), dict(first, graph={"name": "Toy", "content_hash": "0"})
     with pytest.raises(RunError, match="they are of other facts than those of Toy now"):
         keep_contest("contest-x", [(second, other)], shop=shop)
-    path.write_bytes((shop.results / second["evaluation"]["ranks"]["file"]).read_bytes())
-    with pytest.raises(RunError, match="these are not the ranks of its record"):
-        keep_contest("contest-x", [(first, second)], shop=shop)
-    path.unlink()
-    with pytest.raises(RunError, match="the ranks of this record are needed and not here"):
-        keep_contest("contest-x", [(first, second)], shop=shop)
+    others = (shop.results / second["evaluation"]["ranks"]["file"]).read_bytes()
+    for make in (lambda: path.write_bytes(others), path.unlink):
+        make()
+        with pytest.raises(RunError, match="the ranks of this record are needed and not here"):
+            keep_contest("contest-x", [(first, second)], shop=shop)
     path.write_bytes(ranks)
     assert keep_contest("contest-x", [(first, second)], shop=shop)["runs"] == [*recipes]
+
+
+def test_a_contest_of_fewer_seeds_leaves_that_of_more(shop: Workshop) -> None:
+    recipes = library("cp-fro-reciprocal", "cp-n3-reciprocal")
+    for seeds in (2, 1, 3):
+        Session(recipes, shop).fulfil(Wish("wilcoxon", datasets=("Toy",), seeds=seeds))
+        kept = archive.read(shop.results / "contest-n3-over-fro-Toy-small.json")
+        assert kept is not None
+        assert kept["pooled"]["pairs"] == max(2, seeds)
+
+
+def test_what_has_no_ranks_is_made_anew_for_a_contest_alone(shop: Workshop) -> None:
+    """Its run is there, so nothing is trained."""
+    recipes, notes = library("cp-fro-reciprocal", "cp-n3-reciprocal"), list[str]()
+    for recipe in recipes.values():
+        record = reproduce(recipe, shop)
+        (shop.results / record["evaluation"]["ranks"]["file"]).unlink()
+        assert list(undone(recipe, 1, shop)) == []
+    told = replace(shop, say=notes.append, on_epoch=lambda epoch: pytest.fail("it is trained"))
+    Session(recipes, told).fulfil(Wish("wilcoxon", datasets=("Toy",)))
+    assert (shop.results / "contest-n3-over-fro-Toy-small.json").exists()
+
+
+def test_what_another_process_trains_is_left_to_it(shop: Workshop) -> None:
+    recipes, notes = library("cp-fro-reciprocal", "cp-n3-reciprocal"), list[str]()
+    busy, free = recipes.values()
+    folder = reproduction.run_folder(busy, shop, 0.01)
+    folder.mkdir(parents=True)
+    session = Session(recipes, replace(shop, say=notes.append))
+    with locked(folder):
+        session.fulfil(Wish("wilcoxon", datasets=("Toy",)))
+    assert f"{busy.name}: another process is at work on it; left to that" in notes
+    assert sorted(archive.read_all(shop.results)) == [free.name]
+    session.fulfil(Wish("wilcoxon", datasets=("Toy",)))
+    assert len(archive.read_all(shop.results)) == 3
+
+
+def test_a_record_is_of_the_code_at_the_beginning(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "commit", lambda: pytest.fail("it is asked for too late"))
+    record = reproduce(RECIPE, replace(shop, code="begun"))
+    assert record["commit"] == "begun"
 
 
 def test_what_came_later_is_compared_seed_by_seed_and_over_all(shop: Workshop) -> None:

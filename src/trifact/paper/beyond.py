@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trifact.paper.claims import signed
+from trifact.paper.claims import chance, signed
 from trifact.paper.contests import CONTESTS, name_of
-from trifact.paper.tables import Findings, Sheet, number
+from trifact.paper.tables import NO_DATA, NONE, NOT_RUN, Findings, Sheet, number
 
 LABELS = {"relations": "N3 + predicates", "dura": "DURA"}
 
@@ -32,12 +32,13 @@ def _added(findings: Findings, contest: str, dataset: str, size: str) -> tuple[s
     mrr = _mrr(findings, dataset, f"{dataset}-{CONTESTS[contest].second}-{size}")
     found = findings.records.get(name_of(contest, size, dataset))
     if found is None:
-        return LABELS[contest], mrr
+        trained = mrr not in (NOT_RUN, NO_DATA, NONE)
+        return LABELS[contest], mrr, *([NOT_RUN] * 3 if trained else [])
     pool = found["pooled"]
     low, high = (signed(bound) for bound in pool["interval"])
     seeds = " ".join(signed(difference) for difference in pool["differences"])
     total = f"{signed(pool['difference'])} ({low} to {high})"
-    return LABELS[contest], mrr, seeds, total, f"{pool['mrr_by_fact']['p']:.1g}"
+    return LABELS[contest], mrr, seeds, total, chance(pool["mrr_by_fact"]).removeprefix("p ")
 
 
 def _mrr(findings: Findings, dataset: str, name: str) -> str:

@@ -182,9 +182,18 @@ def _contest(findings: Findings, contest: str, size: str) -> str:
 
 
 def _gain(found: Record) -> str:
-    row, test = found["overall"]["mrr"], found["wilcoxon"]["mrr_by_fact"]
-    low, high = (signed(bound) for bound in row["interval"])
-    return f"MRR {signed(row['difference'])} ({low} to {high}), p {test['p']:.1g}"
+    pool = found["pooled"]
+    low, high = (signed(bound) for bound in pool["interval"])
+    seeds = f", mean of {pool['pairs']} seeds" if pool["pairs"] > 1 else ""
+    types = " and ".join(found["precisions"])
+    mixed = f", trained in {types}" if len(found["precisions"]) > 1 else ""
+    gain = f"MRR {signed(pool['difference'])} ({low} to {high}){seeds}{mixed}"
+    return f"{gain}, {chance(pool['mrr_by_fact'])}"
+
+
+def chance(test: Record) -> str:
+    """The p of a signed-rank test by fact, and which way it points: a mean may point another."""
+    return f"p {test['p']:.1g} ({test['better']:,} facts better, {test['worse']:,} worse)"
 
 
 def _pace(findings: Findings, size: str) -> str:
@@ -193,9 +202,13 @@ def _pace(findings: Findings, size: str) -> str:
 
 
 def _within(findings: Findings) -> str:
-    """Over all runs of Table 2: when they were best, and what came after epoch 25."""
+    """Over the runs of Table 2 that may be longer: when they were best, what came after."""
     records = [
-        r for r in findings.records.values() if r.get("recipe", {}).get("row") in printed.ROWS
+        r
+        for r in findings.records.values()
+        if r.get("recipe", {}).get("row") in printed.ROWS
+        and r["config"]["epochs"] > printed.WITHIN_EPOCHS
+        and not r["config"]["seed"]
     ]
     if not records:
         return NOT_RUN

@@ -49,17 +49,18 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
     """
     path, kept = shop.results / f"{name}.json", archive.read(shop.results / f"{name}.json")
     factors = [record["evaluation"]["run"]["factors_sha256"] for pair in pairs for record in pair]
-    if kept is not None and kept["factors"] == factors:
-        return kept
+    if kept is not None and kept["factors"][: len(factors)] == factors:
+        return kept  # of these seeds, and perhaps of more
     graph = load(pairs[0][0]["recipe"]["dataset"], progress=shop.progress)
     contestants = [
         (_contestant(one, graph, shop), _contestant(other, graph, shop)) for one, other in pairs
     ]
     found = compare(*contestants[0])
     del found["by_predicate"]
-    record = {"format": FORMAT, "name": name, "commit": archive.commit(), "factors": factors}
-    names = [run["name"] for pair in pairs for run in pair]
-    record |= {**found, "runs": names, "pooled": pooled(contestants)}
+    record = {"format": FORMAT, "name": name, "commit": shop.code, "factors": factors}
+    both = [run for pair in pairs for run in pair]
+    record |= {**found, "runs": [run["name"] for run in both], "pooled": pooled(contestants)}
+    record["precisions"] = sorted({run["config"]["precision"] for run in both})
     archive.write(path, record)
     return record
 

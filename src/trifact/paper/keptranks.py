@@ -20,21 +20,24 @@ FOLDER = "ranks"
 
 def keep(ranked: Ranked, name: str, results: Path) -> dict[str, str]:
     """Write the ranks of a record; what the record says of them."""
-    path = results / FOLDER / f"{name}.parquet"
+    path = _place(name, results)
     path.parent.mkdir(parents=True, exist_ok=True)
     ranked.save(path)
     return {"file": f"{FOLDER}/{path.name}", "sha256": sha256(path)}
 
 
+def are_kept(record: Record, results: Path) -> bool:
+    """Whether the ranks of a record are there, and are its own."""
+    path = _place(record["name"], results)
+    return path.exists() and sha256(path) == record["evaluation"]["ranks"]["sha256"]
+
+
 def evaluation_of(record: Record, graph: Graph, results: Path) -> Evaluation:
     """The evaluation of a record on its graph, with the ranks that were kept."""
-    kept, name = record["evaluation"], record["name"]
-    path = results / FOLDER / f"{name}.parquet"
-    again = f"move {name}.json away from {results} to make both anew"
-    if not path.exists():
+    kept, path = record["evaluation"], _place(record["name"], results)
+    again = f"move {record['name']}.json away from {results} to make both anew"
+    if not are_kept(record, results):
         raise RunError(f"{path}: the ranks of this record are needed and not here; {again}")
-    if sha256(path) != kept["ranks"]["sha256"]:
-        raise RunError(f"{path}: these are not the ranks of its record; {again}")
     if record["graph"]["content_hash"] != graph.content_hash or (
         kept["facts"]["sha256"] != hash_of(graph.test)
     ):
@@ -42,3 +45,7 @@ def evaluation_of(record: Record, graph: Graph, results: Path) -> Evaluation:
     table = RankTable("test", graph.test, seen(graph, graph.test), read_ranked(path))
     about = {"graph": record["graph"], "label": "test"}
     return Evaluation(path, table, {**kept, **about})
+
+
+def _place(name: str, results: Path) -> Path:
+    return results / FOLDER / f"{name}.parquet"

@@ -121,6 +121,10 @@ class Wish:
         found = [library[name] for name in wanted if name in library]
         if not found:
             raise ConfigError(f"there is no recipe {wanted[0]}; near: {_near(wanted[0], library)}")
+        if target.contests:
+            found = _paired(found, target.contests)
+        if not found:
+            raise ConfigError(f"{self.what} compares pairs of rows, of which these hold none whole")
         return found
 
     def _check_names(self, library: dict[str, Recipe]) -> None:
@@ -131,6 +135,20 @@ class Wish:
                     raise ConfigError(
                         f"no recipe has the {kind} {name!r}; near: {_near(name, known)}"
                     )
+
+
+def _paired(recipes: list[Recipe], contests: Iterable[str]) -> list[Recipe]:
+    """Those that some contest compares with another of them."""
+    there = {(recipe.dataset, recipe.size, recipe.row) for recipe in recipes}
+    pairs = [set(CONTESTS[name][1:]) for name in contests]
+    return [
+        recipe
+        for recipe in recipes
+        if any(
+            recipe.row in pair and all((recipe.dataset, recipe.size, row) in there for row in pair)
+            for pair in pairs
+        )
+    ]
 
 
 def _near(name: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ import math
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,10 @@ class Workshop:
     progress: Progress = silent
     until: float = math.inf
     """A moment of `time.monotonic`."""
+    ranked: bool = False
+    """Whether a record needs its ranks, too: contests do."""
+    code: str = field(default_factory=archive.commit)
+    """The commit at the beginning; others may come while runs are trained."""
 
     @property
     def time_is_over(self) -> bool:
@@ -83,7 +87,7 @@ def reproduce(recipe: Recipe, shop: Workshop) -> Record:
     run = trained(graph, settled.train, path, shop=shop)
     evaluation = _tested(run, recipe.name, shop)
     record = {
-        **archive.record_of(run, code=archive.commit()),
+        **archive.record_of(run, code=shop.code),
         "name": recipe.name,
         "run": run.path.name,
         "recipe": {"dataset": recipe.dataset, "row": recipe.row, "size": recipe.size},
@@ -98,7 +102,9 @@ def finished(recipe: Recipe, shop: Workshop) -> Record | None:
     """The record of a recipe, if there is nothing left to do for it."""
     path = _place(recipe, shop)
     record = archive.read(path)
-    return record if record is not None and is_done(record, recipe, path) else None
+    if record is None or not is_done(record, recipe, path):
+        return None
+    return None if shop.ranked and not keptranks.are_kept(record, shop.results) else record
 
 
 def _place(recipe: Recipe, shop: Workshop) -> Path:
@@ -113,9 +119,14 @@ def is_done(record: Record, recipe: Recipe, path: Path) -> bool:
         raise RunError(f"{path}: this is no record of a run ({error}); move it away") from None
     open_ones = {recipe.choice.setting} if recipe.choice else set[str]()
     _refuse_another(path, difference(config, recipe.train, open_ones))
-    tried = [trial["value"] for trial in record["choice"].get("tried", [])]
-    wanted = list(recipe.choice.values) if recipe.choice else []
-    return config.epochs >= recipe.train.epochs and tried == wanted
+    return config.epochs >= recipe.train.epochs and _tried(record["choice"]) == (
+        (recipe.choice.epochs, list(recipe.choice.values)) if recipe.choice else None
+    )
+
+
+def _tried(choice: Record) -> tuple[int, list[float]] | None:
+    """For how many epochs a record's values were tried, and which."""
+    return (choice["epochs"], [trial["value"] for trial in choice["tried"]]) if choice else None
 
 
 def difference(config: TrainConfig, wanted: TrainConfig, open_ones: set[str]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from trifact.errors import DownloadError
 from trifact.graph.loading import load
@@ -14,6 +16,7 @@ from trifact.paper.recipes import Recipe
 from trifact.paper.reproduction import Workshop, reproduce
 from trifact.paper.studies import keep_pace, keep_study
 from trifact.run.durations import shown
+from trifact.run.folder import BusyError
 
 
 @dataclass(frozen=True)
@@ -25,17 +28,30 @@ class Session:
 
     def fulfil(self, wish: Wish) -> set[str]:
         """Do it; the datasets of which there is no data are left out and returned."""
+        ranked = replace(self.shop, ranked=bool(wish.target.contests))
+        return replace(self, shop=ranked)._fulfil(wish)
+
+    def _fulfil(self, wish: Wish) -> set[str]:
         target, recipes = wish.target, wish.recipes(self.library)
         if not target.rows:
             keep_study(wish.what, target.datasets, shop=self.shop)
         missing = self._announce(recipes, target.seeds)
         for recipe in recipes:
             if recipe.dataset not in missing:
-                self._with_seeds(recipe, target.seeds)
+                with self._unless_busy(recipe.name):
+                    self._with_seeds(recipe, target.seeds)
         for dataset in target.datasets:
             if dataset not in missing:
                 self._contests(dataset, target)
         return missing
+
+    @contextmanager
+    def _unless_busy(self, name: str) -> Iterator[None]:
+        """What another process trains is left to it."""
+        try:
+            yield
+        except BusyError:
+            self.shop.say(f"{name}: another process is at work on it; left to that")
 
     def _announce(self, recipes: list[Recipe], seeds: int) -> set[str]:
         """Say how long it will take; the datasets that are needed and cannot be had."""
@@ -73,7 +89,8 @@ class Session:
                 pair = [self.library.get(f"{dataset}-{row}-{size}") for row in rows]
                 if None not in pair:
                     name = name_of(contest, size, dataset)
-                    self._contest(name, *filter(None, pair), seeds=target.seeds)
+                    with self._unless_busy(name):
+                        self._contest(name, *filter(None, pair), seeds=target.seeds)
 
     def _contest(self, name: str, first: Recipe, second: Recipe, *, seeds: int) -> None:
         records = (self._with_seeds(recipe, seeds) for recipe in (first, second))

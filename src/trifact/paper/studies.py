@@ -73,7 +73,7 @@ def appendix(trees: tuple[Tree, ...] = TREES) -> list[Record]:
 
 def keep_study(name: str, datasets: tuple[str, ...], *, shop: Workshop) -> Record:
     """Make a study anew and keep its record: it costs seconds, and the data may have come."""
-    found: Record = {"format": FORMAT, "name": name, "commit": archive.commit()}
+    found: Record = {"format": FORMAT, "name": name, "commit": shop.code}
     if name == "appendix":
         found["trees"] = appendix()
     else:
@@ -97,7 +97,7 @@ def keep_pace(name: str, first: Recipe, second: Recipe, *, shop: Workshop) -> Re
         r.settled(r.choice.values[0]).train if r.choice else r.train for r in (first, second)
     ]
     seconds = seconds_a_step(graph, *configs)
-    found: Record = {"format": FORMAT, "name": name, "commit": archive.commit()}
+    found: Record = {"format": FORMAT, "name": name, "commit": shop.code}
     found |= {"machine": machine.describe(), "rows": [first.row, second.row]}
     found |= {"dataset": first.dataset, "seconds": seconds, "ratio": seconds[1] / seconds[0]}
     archive.write(path, found)

@@ -118,7 +118,7 @@ def _seeds(findings: Findings) -> list[str]:
     found = dict[str, list[str]]()
     for name, record in findings.records.items():
         base, mark, _ = name.rpartition("-seed")
-        if mark:
+        if mark and record["recipe"]["row"] in printed.ROWS:
             found.setdefault(base, []).append(number(record["metrics"]["test"]["mrr"], 4))
     return [f"{name}: MRR of the other seeds {', '.join(others)}" for name, others in found.items()]
 
@@ -220,7 +220,8 @@ def _run(name: str, record: Record) -> tuple[str, ...]:
 def _choice(record: Record) -> str:
     choice = record["choice"]
     if not choice:
-        return f"reg {record['config']['reg']:g}"
+        fixed = {key: record["config"][key] for key in ("reg", "relations")}
+        return " ".join(f"{key} {value:g}" for key, value in fixed.items() if value)
     values = [trial["value"] for trial in choice["tried"]]
     shown = (f"[{v:g}]" if v == choice["chosen"] else f"{v:g}" for v in values)
     return f"{choice['setting']} {' '.join(shown)}"

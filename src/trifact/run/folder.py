@@ -22,6 +22,10 @@ BEGUN = (LOCK, MACHINE, "graph.json", "facts.parquet", "vocabulary.parquet")
 """What a folder holds whose run was cut off before there was any; it is as good as empty."""
 
 
+class BusyError(RunError):
+    """Another process is at work on a run."""
+
+
 def new_folder(path: Path) -> Path:
     """A folder for a new run; one that holds anything but the beginnings of one is refused."""
     try:
@@ -66,7 +70,7 @@ def locked(path: Path) -> Iterator[None]:
             if sys.platform != "win32":
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(f"{path}: another process is training here") from None
+            raise BusyError(f"{path}: another process is training here") from None
         yield
 
 

@@ -4,7 +4,8 @@ For every fact (i, j, k), with |.| entry-wise the modulus,
 
     lambda sum_r |a_ir|^2 + |a_ir b_jr|^2 + |c_kr|^2 + |c_kr b_jr|^2
 
-lambda is as published, with no 1/3. It splits over facts but not over rows, so that counts of
+lambda stands before the sum as published, with no 1/3; the authors' own runs of ComplEx weigh
+|.|^2 by 1/2 and the products by 3/2. It splits over facts but not over rows, so that counts of
 touched rows do not suffice; yet of a query with n answers only sums are needed:
 
     value = n |a|^2 . (1 + |b|^2) + sum_k |c_k|^2 . (1 + |b|^2)
