@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 from pathlib import Path
@@ -180,6 +181,34 @@ def test_a_folder_that_is_full_is_refused_before_tuning(
     with pytest.raises(OutputError, match="it is not empty"):
         run_training(asked(facts, out=full, tune="2h"))
     assert (full / "tuning.jsonl").read_text() == "precious"
+
+
+def test_a_tuned_run_has_its_tuning_before_it_is_trained(
+    facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And where another run took the name meanwhile, it takes the next."""
+    monkeypatch.chdir(tmp_path)
+    train, seen = training.train, list[Path]()
+    taken = tmp_path / "runs" / "facts-complex-tuned"
+
+    def watched(*args: Any, out: Path, **more: Any) -> Run:
+        if not out.parent.name.startswith(".tuning"):
+            seen.extend(out.glob("tuning.jsonl"))
+        elif not taken.exists():
+            taken.mkdir()
+            (taken / "tuning.jsonl").write_text("another's")
+        return train(*args, out=out, **more)
+
+    monkeypatch.setattr(training, "train", watched)
+    run_training(asked(facts, tune="2s"))
+    out = Path("runs/facts-complex-tuned-2")
+    assert seen == [out / "tuning.jsonl"]
+    assert (taken / "tuning.jsonl").read_text() == "another's"
+    rows = [json.loads(line) for line in seen[0].read_text().splitlines()]
+    assert rows[0]["number"] == 0
+    assert sum(row["chosen"] for row in rows) == 1
+    assert Run(out).ended == "2 epochs"
+    assert "the rule" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_graph_whose_held_out_facts_say_nothing_is_trained_all_the_same(

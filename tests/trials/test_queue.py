@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.pruners import SuccessiveHalvingPruner
 
 from tests.trials.test_search import ALL, GRID
 from trifact.errors import ConfigError
@@ -101,6 +102,35 @@ def test_what_another_machine_left_is_taken_over_when_it_has_fallen_silent(
     assert (other.trials()[0].state, other.trials()[0].mrr) == ("done", 0.7)
 
 
+def test_a_verdict_outlives_who_has_heard_it(database: str) -> None:
+    """Killed between the verdict and the end, a hopeless trial is still hopeless."""
+    first = queue_of(database, "one")
+    first.use(GRID.fixing({"lr": 0.1}), SuccessiveHalvingPruner(1, 2), seed=0)
+    assert first.take() == (0, {"reg": 0.01})
+    assert first.report(0, 1, 0.5) == ""
+    first.finish(0, Outcome("done", mrr=0.5))
+    assert first.take() == (1, {"reg": 0.1})
+    assert first.report(1, 1, 0.1) == "pruned by the search in epoch 1"
+    first._taken[1].set_user_attr("outcome", vars(Outcome("pruned")))  # half of its end
+    again = queue_of(database, "one")
+    assert again.recover() == 1
+    assert again.trials()[1].state == "cut off"
+    assert again.take() == (1, {"reg": 0.1})
+    assert again.report(1, 1, 0.1) == "pruned by the search in epoch 1"
+    assert again.report(1, 2, 0.9) == "pruned by the search in epoch 1"
+
+
+def test_a_death_in_a_trial_of_others_is_not_counted(database: str) -> None:
+    one, other = queue_of(database, "one"), queue_of(database, "other")
+    assert one.take() == (0, {"reg": 0.01})
+    one._requeue(0)  # it fell silent
+    assert other.take() == (0, {"reg": 0.01})
+    other.finish(0, Outcome("done", mrr=0.5))
+    assert one.count_death(0) == 1
+    one.give_back(0)
+    assert other.trials()[0].state == "done"
+
+
 def test_a_trial_whose_taker_was_killed_before_it_said_so_is_taken_over(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +155,7 @@ def test_a_file_of_trials_is_the_same_wherever_one_stands(
         ("nonsense", "storage must be sqlite:///FILE or postgresql://"),
         ("sqlite://", "storage must be sqlite:///FILE"),
         ("mysql://me:secret@there/x", "storage must be .*, not mysql://me:...@there/x"),
+        ("postgresql://me@there/x?password=secret", "USER:PASSWORD@HOST, where it is hidden"),
     ],
 )
 def test_a_storage_that_cannot_be_one_is_refused(url: str, sentence: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 
 import trifact
 from trifact.errors import ConfigError, OutputError, RunError, TrifactError
@@ -22,7 +23,9 @@ from trifact.run.checkpoint import read_manifest
 from trifact.run.folder import CHECKPOINTS, HISTORY, locked
 from trifact.run.run import Run
 from trifact.trials import search
+from trifact.trials.database import StorageError
 from trifact.trials.options import SearchConfig
+from trifact.trials.queue import TrialQueue
 from trifact.trials.search import Search, SearchInterrupted, begin, look_into, reopen
 from trifact.trials.space import Space
 from trifact.trials.trial import Trial, best_of
@@ -181,6 +184,8 @@ def test_pruning_begins_where_it_is_told_to_or_by_rule() -> None:
     assert (rule._min_resource, rule._reduction_factor) == (4, 3)  # type: ignore[attr-defined]
     told = search._pruner(space, SearchConfig(min_epochs=7, reduction=2))
     assert (told._min_resource, told._reduction_factor) == (7, 2)  # type: ignore[attr-defined]
+    early = search._pruner(space, SearchConfig(min_epochs=1))  # nothing is known before epoch 3
+    assert early._min_resource == 3  # type: ignore[attr-defined]
 
 
 def test_time_that_is_up_and_ctrl_c_save_and_say_how_to_go_on(graph: Graph, tmp_path: Path) -> None:
@@ -257,6 +262,62 @@ def test_two_places_work_on_one_search(graph: Graph, tmp_path: Path, postgres: s
         assert not (tmp_path / "three").exists()
 
 
+def test_two_leaders_at_once_do_each_trial_once(
+    graph: Graph, tmp_path: Path, postgres: str
+) -> None:
+    config, script = ALL.replace(storage=postgres, name="at once"), tmp_path / "leader.py"
+    script.write_text(LEADER)
+    space = GRID.fixing({"epochs": 2})
+    places = [begin(graph, space, config, out=tmp_path / name).path for name in ("one", "two")]
+    leaders = [subprocess.Popen([sys.executable, script, place]) for place in places]
+    assert [leader.wait() for leader in leaders] == [0, 0]
+    trials = look_into(places[0]).trials()
+    assert [trial.state for trial in trials] == ["done"] * 4
+    assert len([*tmp_path.glob("*/trial-*")]) == 4
+    assert (tmp_path / "one/trials.csv").read_text() == (tmp_path / "two/trials.csv").read_text()
+
+
+def test_a_storage_that_falls_silent_costs_no_epoch(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = GRID.fixing({"epochs": 50, "patience": 50, "lr": 0.1, "validate_every": 25})
+    running, original = begin(graph, long, ALL, out=tmp_path / "s"), TrialQueue.report
+
+    def fail(self: TrialQueue, number: int, epoch: int, mrr: float) -> str:
+        raise sqlalchemy.exc.OperationalError("", None, Exception("gone"))
+
+    monkeypatch.setattr(TrialQueue, "report", fail)
+    words = r"does not work \(gone\); all is saved; go on with: trifact search --resume"
+    with pytest.raises(StorageError, match=words):
+        running.run()
+    state = read_manifest(tmp_path / "s" / "trial-0000" / CHECKPOINTS, "last")["state"]
+    assert state["epoch"] > 25
+    monkeypatch.setattr(TrialQueue, "report", original)
+    reopen(tmp_path / "s").run()
+    assert [trial.state for trial in running.trials()] == ["done", "done"]
+    assert len(Run(tmp_path / "s" / "trial-0000").history) == 50
+
+
+def test_a_trial_that_cannot_be_trained_fails_alone(graph: Graph, tmp_path: Path) -> None:
+    """Its rank is not that of the run it would begin with."""
+    before = training.train(graph, GRID.config({"reg": 0.01, "lr": 0.1}), out=tmp_path / "before")
+    space = Space.from_values({**PLAIN, "rank": [4, 8], "warm_start": str(before.path)})
+    done = begin(graph, space, ALL, out=tmp_path / "s")
+    done.run()
+    states = {trial.settings["rank"]: trial.state for trial in done.trials()}
+    assert states == {4: "done", 8: "failed"}
+    assert "its rank is 4, not 8" in next(t.reason for t in done.trials() if t.reason)
+
+
+def test_a_search_under_way_gets_no_trials_from_outside(graph: Graph, tmp_path: Path) -> None:
+    space = Space.from_values({**PLAIN, "lr": {"low": 0.1, "high": 0.2}})
+    running = begin(graph, space, ALL.replace(trials=2), out=tmp_path / "s")
+    with locked(running.path), pytest.raises(RunError, match="another process is training here"):
+        reopen(running.path, trials=5)
+    assert len(running.trials()) == 2
+    assert len(reopen(running.path, trials=5).trials()) == 5
+
+
 def test_a_storage_that_does_not_answer_is_one_sentence(graph: Graph, tmp_path: Path) -> None:
     pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
     url = f"postgresql://me:secret@/x?host={tmp_path}"
@@ -288,7 +349,7 @@ def test_what_cannot_be_searched_is_refused(graph: Graph, tmp_path: Path) -> Non
         reopen(tmp_path)
     hidden = {"name": "x", "place": "y", "storage": "postgresql://me:***@there/x", "workers": 1}
     (tmp_path / "search.json").write_text(json.dumps({"format": 1, **hidden}))
-    with pytest.raises(ConfigError, match=r"password .* is not kept; say it with .* --storage URL"):
+    with pytest.raises(ConfigError, match=r"password .* is not kept; give .* --storage URL"):
         reopen(tmp_path)
     (tmp_path / "search.json").write_text(json.dumps({"format": 1, **hidden, "storage": ""}))
     with pytest.raises(RunError, match=r"trials\.db: the storage of this search is gone"):

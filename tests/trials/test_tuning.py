@@ -12,7 +12,7 @@ import pytest
 
 from trifact.errors import ConfigError, DivergedError, TrainingError
 from trifact.graph.graph import Graph
-from trifact.run import training
+from trifact.run import machine, training
 from trifact.run.folder import LOCK, locked
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
@@ -131,11 +131,49 @@ def test_the_final_run_is_what_was_promised(graph: Graph, tmp_path: Path) -> Non
 
 def test_the_verdict_is_honest() -> None:
     rule, other = Candidate(0, {}, mrrs={3: 0.5, 9: 0.6}), Candidate(1, {}, mrrs={3: 0.4, 9: 0.55})
-    kept = Tuned(TrainConfig(), (rule, other), rule, 9)
+    kept = Tuned(TrainConfig(epochs=9), (rule, other), rule, 9)
     assert kept.verdict == (
         "at epoch 9 the rule was best: 0.6000 against 0.5500 tuned; its settings are kept"
     )
     assert "did not suffice" in Tuned(TrainConfig(), (rule,), rule, 0).verdict
+
+
+def test_an_early_verdict_says_that_it_is_a_guess() -> None:
+    rule, other = Candidate(0, {}, mrrs={3: 0.5}), Candidate(1, {}, mrrs={3: 0.6})
+    early = "; of 10 epochs that is early, so it is a guess"
+    for best, words in ((other, "tuned 0.6000 against 0.5000 by the rule"), (rule, "are kept")):
+        for epochs, end in ((9, words), (10, words + early)):
+            found = Tuned(TrainConfig(epochs=epochs), (rule, other), best, 3)
+            assert found.verdict.endswith(end)
+
+
+def test_a_trial_ends_where_the_final_run_would(graph: Graph, tmp_path: Path) -> None:
+    """One that does not learn at all has its patience; what it came to counts on every rung."""
+    rule = RULE.replace(patience=2, validate_every=1)
+    tuning = ladder(graph, tmp_path, rule)
+    still = Candidate(1, {"lr": 1e-30})
+    assert tuning._train(still, 6)
+    assert still.converged
+    assert still.epochs == 3
+    assert still.needs(18) == 0
+    assert tuning._train(still, 18)
+    assert still.epochs == 3
+    assert still.mrrs[6] == still.mrrs[18]
+    late = Candidate(2, {})
+    tuning.seconds = 0.0
+    assert not tuning._train(late, 6)  # no time is another matter
+    assert not late.converged
+
+
+def test_the_final_run_has_the_precision_of_the_trials(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "faster_precision", lambda *about: "bfloat16")
+    given = {"rank": 4, "batch": 20, "epochs": 3, "validate_every": 1}
+    watch = Watch(clock=ticking(40.0))
+    assert tune(graph, given, seconds=1000.0, within=tmp_path, watch=watch).config.precision == (
+        "bfloat16"
+    )
 
 
 def test_without_time_the_rule_is_kept(graph: Graph, tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ def report(
         Path | None, typer.Option(help="The page; report.html in the first folder if not given.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    storage: Annotated[
+        str, typer.Option(help="The URL of a search's storage, if it has a password.")
+    ] = "",
 ) -> None:
     """Write one self-contained HTML page: curves, metrics, ranks, settings, machine.
 
@@ -25,4 +28,4 @@ def report(
     """
     from trifact.cli.reporting import write_report
 
-    write_report(runs, out, overwrite=overwrite)
+    write_report(runs, out, overwrite=overwrite, storage=storage)

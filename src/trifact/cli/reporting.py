@@ -17,14 +17,18 @@ from trifact.run.run import Run
 from trifact.trials.folder import RECORD, REPORT, is_search
 
 
-def write_report(paths: list[Path], out: Path | None, *, overwrite: bool = False) -> None:
-    """One page about all runs, or about one search."""
+def write_report(
+    paths: list[Path], out: Path | None, *, overwrite: bool = False, storage: str = ""
+) -> None:
+    """One page about all runs, or about one search, whose storage may have to be said."""
     if out is not None:
         refuse_existing(out, overwrite=overwrite)
     searches = [path for path in paths if is_search(path)]
     if searches and len(paths) > 1:
         raise ConfigError(f"{searches[0]}: this is a search; its page is about nothing else")
-    page_of_all = _of_search(searches[0]) if searches else _of_runs(paths)
+    if storage and not searches:
+        raise ConfigError("--storage is for the page of a search; leave it out")
+    page_of_all = _of_search(searches[0], storage) if searches else _of_runs(paths)
     target = out or paths[0] / REPORT
     try:
         write_text(target, page_of_all)
@@ -34,11 +38,11 @@ def write_report(paths: list[Path], out: Path | None, *, overwrite: bool = False
     say(f"written to {target}")
 
 
-def _of_search(path: Path) -> str:
+def _of_search(path: Path, storage: str) -> str:
     """Its trials as they are now, be it done or under way."""
     from trifact.trials.search import look_into  # Optuna, for this alone
 
-    search = look_into(path)
+    search = look_into(path, storage=storage)
     return search.page(search.trials())
 
 

@@ -20,7 +20,16 @@ from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run import training
 from trifact.run.durations import seconds
-from trifact.run.folder import CONFIG, name_for, read_config, refuse_full, unused_folder
+from trifact.run.folder import (
+    CONFIG,
+    TUNING,
+    locked,
+    name_for,
+    new_folder,
+    read_config,
+    refuse_full,
+    unused_folder,
+)
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -121,16 +130,16 @@ def _tuned(
     """Train with the best settings that were found in the time; what was tried stays beside it."""
     from trifact.trials.tuning import Watch, tune
 
-    model = TrainConfig.from_values(given).model
-    out = asked.out or unused_folder(name_for(graph.name, model, "tuned"))
-    refuse_full(out)  # before the time is spent
-    found = tune(graph, given, seconds=limit, within=out.parent, watch=Watch(say, progress))
+    name = name_for(graph.name, TrainConfig.from_values(given).model, "tuned")
+    if asked.out:
+        refuse_full(asked.out)  # before the time is spent
+    within = (asked.out or unused_folder(name)).parent
+    found = tune(graph, given, seconds=limit, within=within, watch=Watch(say, progress))
     say(found.verdict)
-    try:
-        return training.train(graph, found.config, out=out, on_epoch=Lines(), progress=progress)
-    finally:
-        if out.exists():
-            write_text(out / "tuning.jsonl", found.to_jsonl())
+    out = new_folder(asked.out or unused_folder(name))  # others may have been made meanwhile
+    with locked(out):
+        write_text(out / TUNING, found.to_jsonl())
+    return training.train(graph, found.config, out=out, on_epoch=Lines(), progress=progress)
 
 
 def _resume(asked: Request, progress: Progress) -> Run:

@@ -16,9 +16,9 @@ if sys.platform != "win32":
     import fcntl
 
 CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
-MACHINE, LOCK = "machine.json", ".lock"
+MACHINE, TUNING, LOCK = "machine.json", "tuning.jsonl", ".lock"
 SHOWN = 3  # runs that are named
-BEGUN = (LOCK, MACHINE, "graph.json", "facts.parquet", "vocabulary.parquet")
+BEGUN = (LOCK, MACHINE, TUNING, "graph.json", "facts.parquet", "vocabulary.parquet")
 """What a folder holds whose run was cut off before there was any; it is as good as empty."""
 
 

@@ -24,6 +24,10 @@ PATIENCE = 60  # seconds that SQLite waits while somebody else writes
 FORM = "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
 
 
+class StorageError(RunError):
+    """A database that does not answer, or not as it should."""
+
+
 @dataclass(frozen=True)
 class Database:
     """A database by its URL."""
@@ -38,6 +42,8 @@ class Database:
         except sqlalchemy.exc.ArgumentError:
             raise ConfigError(f"storage must be {FORM}, not {text!r}") from None
         kind = url.get_backend_name()
+        if "password" in url.query:
+            raise ConfigError("storage: say a password as USER:PASSWORD@HOST, where it is hidden")
         if kind == "postgresql":
             return cls(url.set(drivername="postgresql+psycopg"))
         if kind != "sqlite" or url.database in (None, "", ":memory:"):
@@ -88,7 +94,7 @@ class Database:
         except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             cause = error if isinstance(error, sqlalchemy.exc.SQLAlchemyError) else error.__cause__
             why = str(getattr(cause, "orig", None) or cause).strip().partition("\n")[0]
-            raise RunError(f"{self}: the storage of the trials does not work ({why})") from None
+            raise StorageError(f"{self}: the storage of the trials does not work ({why})") from None
 
     @property
     def _file(self) -> Path | None:

@@ -96,10 +96,14 @@ class TrialQueue:
         trial, kept = self._taken[number], self._kept(number)
         if not self._is_ours(kept):
             return "another machine went on with it"
-        if epoch in kept.intermediate_values:
-            return ""  # trained once more, after it was cut off
+        verdict = str(kept.user_attrs.get("verdict", ""))
+        if verdict or epoch in kept.intermediate_values:
+            return verdict  # judged before it was cut off; an epoch may be trained once more
         trial.report(mrr, epoch)
-        return f"pruned by the search in epoch {epoch}" if trial.should_prune() else ""
+        if trial.should_prune():
+            verdict = f"pruned by the search in epoch {epoch}"
+            trial.set_user_attr("verdict", verdict)
+        return verdict
 
     def finish(self, number: int, outcome: Outcome) -> None:
         """A trial has ended for good."""
@@ -112,14 +116,17 @@ class TrialQueue:
 
     def give_back(self, number: int) -> None:
         """A trial was cut off: it waits to go on."""
-        if self._is_ours(self._kept(number)):
-            self._requeue(number)
+        with self.database.alone():
+            if self._is_ours(self._kept(number)):
+                self._requeue(number)
         del self._taken[number]
 
     def count_death(self, number: int) -> int:
         """The process that trained it has died; returns how often that happened."""
-        deaths = int(self._kept(number).user_attrs.get("deaths", 0)) + 1
-        self._taken[number].set_user_attr("deaths", deaths)
+        kept = self._kept(number)
+        deaths = int(kept.user_attrs.get("deaths", 0)) + 1
+        if self._is_ours(kept):
+            self._taken[number].set_user_attr("deaths", deaths)
         return deaths
 
     def recover(self) -> int:

@@ -30,7 +30,7 @@ from trifact.run.folder import locked, new_folder, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import resolved
 from trifact.run.signals import Interrupt, interruptible
-from trifact.trials.database import Database
+from trifact.trials.database import Database, StorageError
 from trifact.trials.folder import BEST, REPORT, STORAGE, folder_of, read_record, write_record
 from trifact.trials.options import SearchConfig
 from trifact.trials.queue import TrialQueue
@@ -73,13 +73,16 @@ class Search:
 
     def run(self, *, on_trial: OnTrial = lambda trial: None, progress: Progress = silent) -> None:
         """All trials that are left, or as many as the time allows; ends with everything saved."""
-        with locked(self.path), self.queue.database.answering():
-            self.queue.recover()
-            leading = Leading(self, on_trial, progress)
-            try:
-                leading.lead()
-            finally:
-                self.save()
+        try:
+            with locked(self.path), self.queue.database.answering():
+                self.queue.recover()
+                leading = Leading(self, on_trial, progress)
+                try:
+                    leading.lead()
+                finally:
+                    self.save()
+        except StorageError as error:
+            raise StorageError(f"{error}; {self.way_on}") from None
         if leading.interrupt.asked:
             raise SearchInterrupted(f"stopped with {self.standing()}, {self.way_on}")
 
@@ -252,7 +255,7 @@ def reopen(path: Path, **changes: Any) -> Search:  # noqa: ANN401
             allowed = ", ".join(MAY_CHANGE)
             raise RunError(f"{name} cannot change when a search goes on; only {allowed} can")
     search = look_into(path, **changes)
-    with search.queue.database.answering():
+    with locked(path), search.queue.database.answering():
         search.queue.fill(_points(search.space, search.config))
     return search
 
@@ -275,8 +278,8 @@ def _storage_of(path: Path, storage: str) -> Database:
     """The database of a search that was begun."""
     if "***" in storage:
         raise ConfigError(
-            f"{path}: the password of its storage is not kept; say it with "
-            f"trifact search --resume {path} --storage URL"
+            f"{path}: the password of its storage is not kept; give the whole address: "
+            "--storage URL"
         )
     database = Database.of(storage) if storage else Database.in_file(path / STORAGE)
     if database.is_missing:
@@ -347,5 +350,5 @@ def _pruner(space: Space, config: SearchConfig) -> BasePruner:
     if not config.prune:
         return NopPruner()
     every, epochs = space.highest("validate_every"), space.highest("epochs")
-    first = config.min_epochs or max(every, math.ceil(epochs / config.reduction**3))
+    first = max(every, config.min_epochs or math.ceil(epochs / config.reduction**3))
     return SuccessiveHalvingPruner(min_resource=first, reduction_factor=config.reduction)

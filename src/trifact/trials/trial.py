@@ -54,7 +54,8 @@ class Trial:
     @classmethod
     def of(cls, trial: FrozenTrial) -> Trial:
         """From how Optuna keeps it."""
-        course, about = trial.intermediate_values, trial.user_attrs.get("outcome", {})
+        course, ended = trial.intermediate_values, trial.state.is_finished()
+        about = trial.user_attrs.get("outcome", {}) if ended else {}  # it is written first
         pulse = trial.user_attrs.get("pulse", {})
         best = max(course, key=lambda epoch: course[epoch], default=None)
         cut_off = trial.state == TrialState.WAITING and bool(trial.params)

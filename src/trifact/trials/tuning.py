@@ -73,13 +73,15 @@ class Candidate:
     """Trained so far, with everything around it."""
     mrrs: dict[int, float] = field(default_factory=dict)
     """The best validation MRR within so many epochs, by rung."""
+    converged: bool = False
+    """Whether it ended because MRR rose no more, as the final run would; it is done."""
 
     def __str__(self) -> str:
         return described(self.settings)
 
     def needs(self, epochs: int) -> float:
         """Seconds until it has so many epochs, at the pace that it had."""
-        return (epochs - self.epochs) * self.seconds / self.epochs
+        return 0.0 if self.converged else (epochs - self.epochs) * self.seconds / self.epochs
 
 
 @dataclass(frozen=True)
@@ -98,15 +100,17 @@ class Tuned:
         """Whether it beat the rule, in one sentence."""
         if not self.epochs:
             return "the time did not suffice to try anything but the rule's settings; they are kept"
-        rule = self.candidates[RULE].mrrs[self.epochs]
+        rule, when = self.candidates[RULE].mrrs[self.epochs], f"at epoch {self.epochs}"
+        early = REDUCTION * self.epochs < self.config.epochs
+        guess = f"; of {self.config.epochs} epochs that is early, so it is a guess" if early else ""
         if self.best.number == RULE:
             others = [c.mrrs[self.epochs] for c in self.candidates[1:] if self.epochs in c.mrrs]
             return (
-                f"at epoch {self.epochs} the rule was best: {rule:.4f} "
-                f"against {max(others):.4f} tuned; its settings are kept"
+                f"{when} the rule was best: {rule:.4f} against {max(others):.4f} tuned; "
+                f"its settings are kept{guess}"
             )
         tuned = self.best.mrrs[self.epochs]
-        return f"at epoch {self.epochs}: tuned {tuned:.4f} against {rule:.4f} by the rule"
+        return f"{when}: tuned {tuned:.4f} against {rule:.4f} by the rule{guess}"
 
     def to_jsonl(self) -> str:
         """One line a candidate, for the folder of the run."""
@@ -140,7 +144,8 @@ def tune(
         except training.Interrupted:
             raise TuningInterrupted(tuning.so_far()) from None
     best = tuning.best(epochs)
-    chosen = {} if best.number == RULE else best.settings
+    chosen = {} if best.number == RULE else dict(best.settings)
+    chosen["precision"] = rule.precision  # that of all trials
     return Tuned(config.replace(**chosen), tuple(tuning.candidates), best, epochs)
 
 
@@ -290,7 +295,8 @@ class Tuning:
             return False
         candidate.epochs = run.history[-1].epoch
         candidate.seconds += self.watch.clock() - start
-        if candidate.epochs < epochs:
+        candidate.converged = candidate.epochs < epochs and run.ended != TIME_IS_UP
+        if candidate.epochs < epochs and not candidate.converged:
             return False
         candidate.mrrs[epochs] = run.metrics["mrr"]
         rule = " (the rule)" if candidate.number == RULE else ""
@@ -299,8 +305,7 @@ class Tuning:
         return True
 
     def _trained(self, candidate: Candidate, epochs: int) -> Run:
-        every = min(self.rule.validate_every, epochs)
-        changes = {"epochs": epochs, "validate_every": every, "patience": epochs}
+        changes = {"epochs": epochs, "validate_every": min(self.rule.validate_every, epochs)}
         path = self._path(candidate)
 
         def show(what: str, done: int, total: int) -> None:

@@ -20,11 +20,11 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
-from trifact.errors import DivergedError, RunError, TrifactError, memory_ran_out
+from trifact.errors import ConfigError, DivergedError, RunError, TrifactError, memory_ran_out
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import history
-from trifact.run.folder import CHECKPOINTS, HISTORY, locked
+from trifact.run.folder import CHECKPOINTS, HISTORY, BusyError, locked
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 
@@ -50,7 +50,7 @@ class Outcome:
     """How a job ended."""
 
     kind: str
-    """done, pruned, diverged, failed (no memory), stopped, refused, or died."""
+    """done, pruned, diverged, failed (no memory, or wrong settings), stopped, refused, or died."""
     reason: str = ""
     mrr: float | None = None
     """The best on validation, and its epoch."""
@@ -102,9 +102,7 @@ class Pool:
 
     def answer(self, job: Job, reason: str) -> None:
         """Let a job go on, or end it for a reason."""
-        worker = next(worker for worker in self._workers if worker.job == job)
-        with suppress(OSError):  # it has died meanwhile, which is the next event
-            worker.pipe.send(reason)
+        next(worker for worker in self._workers if worker.job == job).answer(reason)
 
     def stop(self) -> None:
         """Ask all to save and stop; a second call changes nothing."""
@@ -112,7 +110,15 @@ class Pool:
             worker.stop()
 
     def close(self) -> None:
-        """No worker is left; of one that still trains the last checkpoint stays."""
+        """No worker is left; one that still trains is given some time to save."""
+        self.stop()
+        end = time.monotonic() + LETTING_GO
+        while self.jobs and time.monotonic() < end:
+            for worker in self._workers:
+                if worker.asks:
+                    worker.answer("")
+            for _ in self.events(timeout=0.1):
+                pass
         for worker in self._workers:
             worker.close()
         self._workers.clear()
@@ -123,7 +129,7 @@ class _Worker:
 
     def __init__(self, folder: Path, among: int) -> None:
         self.job: Job | None = None
-        self._ready = self._stopped = False
+        self.asks = self._ready = self._stopped = False
         self.pipe, theirs = SPAWN.Pipe()
         self.process = SPAWN.Process(target=work, args=(theirs, folder, among), daemon=True)
         with _deaf_to_ctrl_c():
@@ -136,8 +142,13 @@ class _Worker:
             message: Epoch | Outcome | str = self.pipe.recv()
         except (EOFError, OSError):
             return None
-        self._ready = True
+        self._ready, self.asks = True, isinstance(message, Epoch)
         return message
+
+    def answer(self, reason: str) -> None:
+        self.asks = False
+        with suppress(OSError):  # it has died meanwhile, which is the next event
+            self.pipe.send(reason)
 
     def death(self) -> Outcome:
         """What to say of a process that is gone; one that never began is not tried again."""
@@ -219,6 +230,10 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
         return Outcome("stopped", str(stop))
     except DivergedError as error:
         return Outcome("diverged", str(error), **_measured(job.folder))
+    except (ConfigError, RunError) as error:
+        if isinstance(error, BusyError):
+            return Outcome("refused", str(error))
+        return Outcome("failed", str(error))  # settings or a folder of this trial alone
     except TrifactError as error:
         return Outcome("refused", str(error))
     except OSError as error:
@@ -250,7 +265,7 @@ def _wait_for(folder: Path) -> None:
         try:
             with locked(folder):
                 return
-        except RunError:
+        except BusyError:
             time.sleep(0.1)
 
 
