@@ -12,7 +12,7 @@ import pytest
 from optuna.pruners import SuccessiveHalvingPruner
 
 from tests.trials.test_search import ALL, GRID
-from trifact.errors import ConfigError
+from trifact.errors import ConfigError, RunError
 from trifact.trials import queue, search
 from trifact.trials.database import Database
 from trifact.trials.queue import TrialQueue
@@ -140,6 +140,14 @@ def test_a_trial_whose_taker_was_killed_before_it_said_so_is_taken_over(
     assert other.elsewhere() == 1  # heard of for the first time
     assert other.elsewhere() == 1
     assert other.take() == (0, {"reg": 0.01})
+
+
+def test_what_should_have_begun_is_not_made(database: str) -> None:
+    for _ in range(2):
+        with pytest.raises(RunError, match="it has no search one; begin a new one"):
+            TrialQueue(Database.of(database), "one", "here", begun=True)
+    queue_of(database, "here")
+    assert len(TrialQueue(Database.of(database), "one", "here", begun=True).trials()) == 2
 
 
 def test_a_file_of_trials_is_the_same_wherever_one_stands(

@@ -24,6 +24,7 @@ from optuna.pruners import BasePruner
 from optuna.samplers import TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
+from trifact.errors import RunError
 from trifact.trials.database import Database
 from trifact.trials.space import Choice, Range, Space
 from trifact.trials.trial import Trial
@@ -42,10 +43,13 @@ ENDS = {
 class TrialQueue:
     """The trials of one search, taken by those who train at one place (a search's folder)."""
 
-    def __init__(self, database: Database, name: str, place: str) -> None:
+    def __init__(self, database: Database, name: str, place: str, *, begun: bool = False) -> None:
+        """Makes the queue if nobody has; one that should have `begun` already must be there."""
         self.database, self.place = database, place
         self._storage = database.open()
         with database.answering(), database.alone():
+            if begun and name not in optuna.get_all_study_names(self._storage):
+                raise RunError(f"{database}: it has no search {name}; begin a new one")
             self._study = optuna.create_study(
                 study_name=name, storage=self._storage, direction="maximize", load_if_exists=True
             )

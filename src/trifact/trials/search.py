@@ -264,11 +264,9 @@ def look_into(path: Path, **changes: Any) -> Search:  # noqa: ANN401
     """The search of a folder as it stands; nothing is added to it."""
     record = read_record(path)
     database = _storage_of(path, changes.get("storage") or record["storage"])
-    queue = TrialQueue(database, record["name"], record["place"])
+    queue = TrialQueue(database, record["name"], record["place"], begun=True)
     with database.answering():
         about = queue.about
-    if not about:
-        raise RunError(f"{database}: it has no search {record['name']}; begin a new one")
     own = {key: record[key] for key in ("name", "workers")}
     kept = {**about["config"], "trials": about["trials"], **own}
     return _search(path, queue, SearchConfig.from_values({**kept, **changes}))
