@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import torch
 
 import trifact
 from tests.paper.conftest import RECIPE, STEPS, TRAIN, library
@@ -102,8 +103,8 @@ def test_the_machine_is_measured_once_for_recipes_of_one_shape(
 ) -> None:
     measured, toy = list[tuple[object, ...]](), trifact.load("Toy")
 
-    def measure(*about: object) -> float:
-        measured.append(about[2:])
+    def measure(*about: object, repeats: int) -> float:
+        measured.append((about[0], *about[2:]))
         return 1e6
 
     machine._probed_flops.cache_clear()
@@ -112,7 +113,8 @@ def test_the_machine_is_measured_once_for_recipes_of_one_shape(
     recipes = [replace(RECIPE, train=train.replace(reg=reg, lr=reg)) for reg in (0.1, 0.2, 0.3)]
     ahead([*recipes, replace(RECIPE, train=train.replace(rank=7))], toy, shop)
     machine._probed_flops.cache_clear()
-    assert measured == [(62, 8), (62, 8), (62, 14), (62, 14)]  # each in two precisions
+    turns = [torch.bfloat16, torch.float32] * machine.TURNS
+    assert measured == [(dtype, 62, width) for width in (8, 14) for dtype in turns]
 
 
 def test_other_seeds_take_the_choice_of_the_first(shop: Workshop) -> None:

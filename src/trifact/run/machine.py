@@ -14,9 +14,9 @@ import torch
 
 from trifact.tensor.workspace import Workspace
 
-REPEATS = 5
 MOST_ROWS = 20_000
 PROBE = 2**20  # entries of the table that precisions are compared on: emulated products crawl
+TURNS = 3  # so that what disturbs one precision disturbs the other, too
 WORTH_IT = 1.2  # bfloat16 must be so much faster than float32 to be taken
 
 
@@ -54,7 +54,9 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
 
 
-def peak_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) -> float:
+def peak_flops(
+    dtype: torch.dtype, device: torch.device, rows: int, width: int, *, repeats: int = 5
+) -> float:
     """Flop a second of queries (512, width) times candidates (rows, width), at its best.
 
     The best of some repeats and not their median: it is the machine's peak that is asked for.
@@ -64,7 +66,7 @@ def peak_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) 
     product = Workspace().logits(len(queries), candidates)[:, : len(candidates)]
     torch.mm(queries, candidates.T, out=product)  # the memory is touched before it is timed
     seconds = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         start = time.perf_counter()
         torch.mm(queries, candidates.T, out=product)
         product[0, 0].item()  # waits for a GPU
@@ -85,9 +87,12 @@ def faster_precision(device: torch.device, rows: int, width: int) -> str:
 
 def probed_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) -> float:
     """The peak with a part of a table (rows, width); a process measures it once for a shape."""
-    return _probed_flops(dtype, device, min(rows, max(1, PROBE // width)), width)
+    return _probed_flops(device, min(rows, max(1, PROBE // width)), width)[dtype]
 
 
 @cache
-def _probed_flops(dtype: torch.dtype, device: torch.device, rows: int, width: int) -> float:
-    return peak_flops(dtype, device, rows, width)
+def _probed_flops(device: torch.device, rows: int, width: int) -> dict[torch.dtype, float]:
+    found = {torch.bfloat16: 0.0, torch.float32: 0.0}
+    for dtype in [*found] * TURNS:
+        found[dtype] = max(found[dtype], peak_flops(dtype, device, rows, width, repeats=2))
+    return found
