@@ -203,26 +203,34 @@ def _excess(r: dict[str, Any]) -> str:
 
 def _step(rows: list[dict[str, Any]]) -> list[str]:
     results = [row["result"] for row in rows]
-    columns = [f"{r['graph']}, {r['rank']}, {r['precision']}" for r in results]
+    precisions = dict.fromkeys(r["precision"] for r in results)
+    return [
+        "## Where a step goes\n",
+        "Shares of the time of a step: a timer around every call of torch, the calls by who made "
+        "them (`benchmarks/step.py`). Below them the speed of the products in GFLOP/s, beside a "
+        "large square product of float32 in the same run.\n",
+        *(line for p in precisions for line in _steps([r for r in results if r["precision"] == p])),
+        _where(rows),
+    ]
+
+
+def _steps(results: list[dict[str, Any]]) -> list[str]:
+    """Those of one precision."""
+    columns = [f"{r['graph']}, {r['rank']}" for r in results]
     products = list(results[0]["gflops"])
     shares = [(name, *(f"{r['share'][key]:.1%}" for r in results)) for key, name in PHASES.items()]
     together = [f"**{sum(r['share'][key] for key in products):.1%}**" for r in results]
     whole = [f"{sum(r['milliseconds'].values()):,.0f}" for r in results]
     speeds = [(PHASES[key], *(f"{r['gflops'][key]:.0f}" for r in results)) for key in products]
     return [
-        "## Where a step goes\n",
-        "Shares of the time of a step: a timer around every call of torch, the calls by who made "
-        "them (`benchmarks/step.py`).\n",
         *_table(
-            ("", *columns),
+            (results[0]["precision"], *columns),
             [*shares, ("**the three products**", *together), ("milliseconds a step", *whole)],
         ),
-        "Speed of the products in GFLOP/s, beside a large square product in the same run:\n",
         *_table(
-            ("", *columns),
+            ("GFLOP/s", *columns),
             [*speeds, ("large square product", *(f"{r['square_gflops']:.0f}" for r in results))],
         ),
-        _where(rows),
     ]
 
 
@@ -295,12 +303,14 @@ def _reading(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _where(rows: list[dict[str, Any]]) -> str:
-    return f"Measured on: {'; '.join(sorted({_machine(row['machine']) for row in rows}))}.\n"
+    return f"Measured on: {'; '.join(sorted(set(map(_machine, rows))))}.\n"
 
 
-def _machine(found: dict[str, Any]) -> str:
-    units = f" ({found['instructions']})" if "instructions" in found else ""
-    return f"{found['processor']}{units}, {found['cores']} cores, torch {found['torch']}"
+def _machine(row: dict[str, Any]) -> str:
+    found, precision = row["machine"], row["result"].get("precision")
+    units = f" with {found['instructions']}" if "instructions" in found else ""
+    what = f" ({precision})" if precision else ""
+    return f"{found['processor']}{units}, {found['cores']} cores, torch {found['torch']}{what}"
 
 
 SECTIONS = {
