@@ -46,7 +46,7 @@ def page(records: dict[str, Record]) -> str:
     drawn = {picture.name: picture for picture in pictures(records)}
     parts = [TOP, _markdown(_table2(findings)), _figure(drawn.get("results-mrr.png"))]
     parts += [_markdown(sheet) for sheet in _table3(findings)]
-    parts += [_markdown(claims.wilcoxon(findings, ["WN18RR"], ["small"]))]
+    parts += [_markdown(claims.wilcoxon(findings, TARGETS["wilcoxon"].datasets, ["small"]))]
     parts += [_claims(findings)]
     parts += [_markdown(claims.batches(findings, ["FB15K-237"]))]
     parts += [_figure(drawn.get("results-batch.png"))]

@@ -109,6 +109,7 @@ def everything() -> dict[str, Any]:
     contest["precisions"] = ["bfloat16", "float32"]
     found |= {name_of(name, "small"): contest for name in CONTESTS}
     found |= {name_of(name, "small", "WN18RR"): contest for name in BEYOND}
+    found[name_of("n3-over-fro", "small", "FB15K-237")] = contest
     found["pace-nuc2-FB15K-237-small"] = {"ratio": 1.25}
     return found
 
