@@ -143,3 +143,11 @@ def test_evaluations_of_different_facts_or_protocols_are_refused(keep_run: KeepR
     assert compare(*order)["overall"]["mrr"]["difference"] == 0
     with pytest.raises(RunError, match="their filter differs"):
         compare(a, contestant(run, EvaluateConfig(filter=("train",))))
+
+
+def test_gains_that_cancel_are_none() -> None:
+    """Ranks 10 and 3 in place of 3 and 10: the sums of their reciprocals differ by rounding."""
+    gain = ((1 / 10 - 1 / 3) + (1 / 3 - 1 / 10) + 1e-17) / 2
+    assert gain != 0
+    found = signed_rank(np.array([gain, -gain, 0.25, -0.1, 0.3]))
+    assert (found["better"], found["worse"], found["equal"]) == (2, 1, 2)

@@ -34,7 +34,7 @@ def wilcoxon(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) 
         for pairs, shown in (("ranks_by_query", "ranks, queries"), ("mrr_by_fact", "MRR, facts")):
             test = found["wilcoxon"][pairs]
             counts = (f"{test[key]:,}" for key in ("better", "worse", "equal"))
-            rows.append((f"{dataset}, {size}", shown, *counts, f"{test['p']:.1g}"))
+            rows.append((f"{dataset}, {size}", shown, *counts, _p(test)))
         notes.append(f"{dataset}, {size}: N3 less FRO, {_gain(found)}")
     header = ("CP", "pairs", "N3 better", "FRO better", "equal", "p")
     notes.append("The paper: the gain of N3 over FRO on WN18RR is significant by this test.")
@@ -193,7 +193,11 @@ def _gain(found: Record) -> str:
 
 def chance(test: Record) -> str:
     """The p of a signed-rank test by fact, and which way it points: a mean may point another."""
-    return f"p {test['p']:.1g} ({test['better']:,} facts better, {test['worse']:,} worse)"
+    return f"p {_p(test)} ({test['better']:,} facts better, {test['worse']:,} worse)"
+
+
+def _p(test: Record) -> str:
+    return f"{test['p']:.1g}" if test["p"] else "< 1e-300"
 
 
 def _pace(findings: Findings, size: str) -> str:

@@ -24,6 +24,7 @@ from trifact.run.evaluation import Evaluation
 from trifact.run.ranktable import SIDES, Floats
 
 ZEROS = "pratt"
+DIGITS = 12  # sums of reciprocal ranks that are equal differ in the sixteenth
 MUST_AGREE = ("filter", "candidates", "types_sha256", "precision")
 
 
@@ -101,6 +102,7 @@ def pooled(
 
 def signed_rank(gains: Floats) -> dict[str, Any]:
     """Wilcoxon's test that gains of pairs (n,) are chance, and how many favour the second run."""
+    gains = gains.round(DIGITS)
     better, worse = int((gains > 0).sum()), int((gains < 0).sum())
     found = {"pairs": len(gains), "better": better, "worse": worse}
     found["equal"] = len(gains) - better - worse
