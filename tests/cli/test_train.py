@@ -189,26 +189,35 @@ def test_a_tuned_run_has_its_tuning_before_it_is_trained(
     """And where another run took the name meanwhile, it takes the next."""
     monkeypatch.chdir(tmp_path)
     train, seen = training.train, list[Path]()
-    taken = tmp_path / "runs" / "facts-complex-tuned"
+    taken, out = Path("runs/facts-complex-tuned"), Path("runs/facts-complex-tuned-2")
 
-    def watched(*args: Any, out: Path, **more: Any) -> Run:
-        if not out.parent.name.startswith(".tuning"):
-            seen.extend(out.glob("tuning.jsonl"))
-        elif not taken.exists():
+    def watched(*args: Any, **more: Any) -> Run:
+        if not taken.exists():
             taken.mkdir()
             (taken / "tuning.jsonl").write_text("another's")
-        return train(*args, out=out, **more)
+        return train(*args, **more)
 
     monkeypatch.setattr(training, "train", watched)
+    monkeypatch.setattr(work, "show", lambda _: seen.extend(out.glob("tuning.jsonl")))
     run_training(asked(facts, tune="2s"))
-    out = Path("runs/facts-complex-tuned-2")
-    assert seen == [out / "tuning.jsonl"]
+    assert set(seen) == {out / "tuning.jsonl"}
     assert (taken / "tuning.jsonl").read_text() == "another's"
     rows = [json.loads(line) for line in seen[0].read_text().splitlines()]
     assert rows[0]["number"] == 0
     assert sum(row["chosen"] for row in rows) == 1
     assert Run(out).ended == "2 epochs"
     assert "the rule" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_run_does_not_take_over_the_tuning_of_one_that_was_cut_off(
+    facts: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    for name in (".lock", "tuning.jsonl"):
+        (out / name).write_text("")
+    run_training(asked(facts, out=out))
+    assert not (out / "tuning.jsonl").exists()
 
 
 def test_a_graph_whose_held_out_facts_say_nothing_is_trained_all_the_same(

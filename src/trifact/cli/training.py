@@ -12,7 +12,6 @@ from typing import Any
 from trifact.answer.calibration import Calibration, adopt, calibrate_new, read_calibration
 from trifact.cli.screen import heading, say, screen, watching
 from trifact.config import line_of, read_toml
-from trifact.durable import write_text
 from trifact.errors import ConfigError, InputError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
@@ -20,16 +19,7 @@ from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run import training
 from trifact.run.durations import seconds
-from trifact.run.folder import (
-    CONFIG,
-    TUNING,
-    locked,
-    name_for,
-    new_folder,
-    read_config,
-    refuse_full,
-    unused_folder,
-)
+from trifact.run.folder import CONFIG, name_for, read_config, refuse_full, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -136,10 +126,14 @@ def _tuned(
     within = (asked.out or unused_folder(name)).parent
     found = tune(graph, given, seconds=limit, within=within, watch=Watch(say, progress))
     say(found.verdict)
-    out = new_folder(asked.out or unused_folder(name))  # others may have been made meanwhile
-    with locked(out):
-        write_text(out / TUNING, found.to_jsonl())
-    return training.train(graph, found.config, out=out, on_epoch=Lines(), progress=progress)
+    return training.train(
+        graph,
+        found.config,
+        out=asked.out or unused_folder(name),  # others may have been made meanwhile
+        tuning=found.to_jsonl(),
+        on_epoch=Lines(),
+        progress=progress,
+    )
 
 
 def _resume(asked: Request, progress: Progress) -> Run:

@@ -26,6 +26,7 @@ from trifact.run.folder import (
     CONFIG,
     HISTORY,
     MACHINE,
+    TUNING,
     locked,
     name_for,
     new_folder,
@@ -96,10 +97,14 @@ def train(
     config: TrainConfig | None = None,
     *,
     out: Path | None = None,
+    tuning: str = "",
     on_epoch: OnEpoch = lambda epoch: None,
     progress: Progress = silent,
 ) -> Run:
-    """Train a model on a graph; the run is in the folder `out` (by default a new one in runs/)."""
+    """Train a model on a graph; the run is in the folder `out` (by default a new one in runs/).
+
+    `tuning` says what was tried before, and is kept in the run.
+    """
     if not len(graph.train):
         raise TrainingError(f"{graph.name}: there is no fact to train on")
     config = resolved(config or TrainConfig(), graph)
@@ -112,10 +117,12 @@ def train(
     path = new_folder(out or unused_folder(name))
     with locked(path), using_threads(config.threads):
         config = with_precision(config, graph)
-        for part in path.glob(".*.part"):  # of one that was cut off
-            part.unlink()
+        for part in (*path.glob(".*.part"), path / TUNING):  # of one that was cut off
+            part.unlink(missing_ok=True)
         save_graph(graph, path)
         write_text(path / MACHINE, json.dumps(machine.describe(), indent=2) + "\n")
+        if tuning:
+            write_text(path / TUNING, tuning)
         save_config(path, config)  # last: with it the folder is a run
         training = Training(graph, config, path, progress)
         training.begin()
