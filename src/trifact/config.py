@@ -156,9 +156,9 @@ def _check_limits(name: str, value: Any, limits: typing.Mapping[str, Any]) -> No
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{name} must be a finite number, not {value}")
     if low is not None and value is not None and value < low:
-        raise ConfigError(f"{name} must be at least {low:g}, not {value:g}")
+        raise ConfigError(f"{name} must be at least {low:.15g}, not {value:.15g}")
     if high is not None and value is not None and value > high:
-        raise ConfigError(f"{name} must be at most {high:g}, not {value:g}")
+        raise ConfigError(f"{name} must be at most {high:.15g}, not {value:.15g}")
 
 
 def _toml(value: object) -> str:

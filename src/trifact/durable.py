@@ -87,6 +87,13 @@ def refuse_existing(*paths: Path, overwrite: bool) -> None:
         raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
 
 
+def refuse_no_file(path: Path) -> None:
+    """Refuse a folder or a device where a file is to be."""
+    with writing(path):
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{path}: it exists and is not a file; give another name")
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with replacing(path) as part:

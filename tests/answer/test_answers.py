@@ -10,8 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import trifact
 from trifact.answer.answers import Answers
-from trifact.answer.files import write_answers
+from trifact.answer.files import check_free, write_answers
 from trifact.errors import OutputError
 
 FOUND = Answers(
@@ -49,6 +50,24 @@ def test_json_and_csv_read_back() -> None:
     rows = list(csv.DictReader(io.StringIO(FOUND.to_csv())))
     assert [row["object"] for row in rows] == list(FOUND.columns["object"])
     assert rows[2]["score"] == ""
+
+
+def test_any_name_can_be_read_back_from_csv(tmp_path: Path) -> None:
+    odd = ["a\rb", "c\nd", 'e"f', "g,h", " i "]
+    table = Answers({"subject": odd, "predicate": ["p"] * 5, "object": odd[::-1]})
+    write_answers(table, tmp_path / "odd.csv")
+    read = trifact.load(tmp_path / "odd.csv", valid=0, test=0)
+    assert [*read.entities] == sorted(odd)
+
+
+def test_an_empty_table_is_an_empty_list() -> None:
+    assert json.loads(Answers({"object": []}).to_json()) == []
+
+
+def test_a_folder_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "found.tsv").mkdir()
+    with pytest.raises(OutputError, match="it exists and is not a file"):
+        check_free(tmp_path / "found.tsv", overwrite=True)
 
 
 def test_tsv_keeps_a_row_on_a_line() -> None:

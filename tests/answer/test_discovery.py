@@ -22,7 +22,9 @@ from trifact.answer.discovery import discover
 from trifact.answer.expectation import lengths
 from trifact.answer.options import DiscoverConfig
 from trifact.cli.discover import discover as command
-from trifact.errors import ConfigError, InputError, TrifactError
+from trifact.errors import ConfigError, InputError, RunError, TrifactError
+from trifact.run.run import Run
+from trifact.tensor.models import Model
 
 
 def test_float32_scores_are_those_of_facts(keep_run: KeepRun) -> None:
@@ -269,3 +271,29 @@ def test_the_command_says_where_there_is_no_estimate(keep_run: KeepRun) -> None:
     run = keep_run(DENSE.all_in_train())
     shown = " ".join(said(str(run.path)).split())
     assert "no fact was held out, so the list has no estimate of its own" in shown
+
+
+def test_an_empty_list_and_no_estimate_are_about_the_predicates_asked_for(
+    keep_run: KeepRun,
+) -> None:
+    facts = [("a", "p0", "b"), ("b", "p0", "a"), ("a", "p1", "b"), ("c", "p1", "d")]
+    graph = trifact.load(facts, valid=0.0, test=0.0)
+    held = replace(graph, train=graph.train[:3], test=graph.train[3:])
+    shown = " ".join(said(str(keep_run(held).path), "--predicates", "p0").split())
+    assert "all of these pairs are known, entities with themselves" in shown
+    assert "no fact of these predicates was held out" in shown
+
+
+def test_factors_that_change_before_the_sweep_are_refused(
+    keep_run: KeepRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, load = keep_run(DENSE), Run.model
+
+    def changed(run: Run) -> Model:
+        monkeypatch.setattr(Run, "factors_hash", lambda *_: "other")
+        return load(run)
+
+    monkeypatch.setattr(Run, "model", changed)
+    with pytest.raises(RunError, match="its factors changed; try again"):
+        discover(run, out=tmp_path / "new.tsv")
+    assert not list(tmp_path.glob("*new.tsv*"))

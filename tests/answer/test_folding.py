@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from scripts import check_folding
 
 import trifact
 from tests.run.conftest import keep
-from trifact.answer.folding import fold, with_new_entities
+from trifact.answer.folding import fold
 from trifact.answer.predictor import Predictor
+from trifact.answer.run import Run as AnsweringRun
 from trifact.errors import InputError
 from trifact.graph.graph import Graph
 from trifact.run import training
@@ -39,8 +41,8 @@ def parity(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_a_new_number_is_even_if_its_twins_are(parity: Run) -> None:
     facts = [("six", "twin", "n08"), ("six", "twin", "n10"), ("n04", "twin", "six")]
     facts += [("seven", "twin", "n09"), ("seven", "twin", "n11"), ("n05", "twin", "seven")]
-    graph, model, notes = with_new_entities(parity, facts)
-    predictor = Predictor(graph, model)
+    new = fold(parity, facts)
+    notes, predictor = new.notes, Predictor(new.graph, new.model)
     assert [row["object"] for row in predictor.objects("six", "parity", k=1)] == ["even"]
     assert [row["object"] for row in predictor.objects("seven", "parity", k=1)] == ["odd"]
     assert notes == ("the facts: 6 facts (tuples)", "2 new entities, solved from 6 facts")
@@ -55,7 +57,8 @@ def test_a_trained_entity_that_is_folded_in_again_answers_as_it_did(parity: Run)
         for s, p, o in graph.train[mine].tolist()
     ]
     again = [tuple("again" if part == name else part for part in fact) for fact in facts]
-    wider, folded, _ = with_new_entities(parity, again)
+    both = fold(parity, again)
+    wider, folded = both.graph, both.model
     new = wider.entities.find("again")
     trained = model.scores(*torch.tensor([[place] * 4, range(4)]))
     solved = folded.scores(*torch.tensor([[new] * 4, range(4)]))
@@ -112,15 +115,16 @@ def test_a_file_with_labels_loops_and_facts_among_the_new(
     path = tmp_path / "facts.tsv"
     path.write_text("\n".join(lines) + "\n")
     (tmp_path / "labels.tsv").write_text("new1\tThe first\ne03\tanother label\n")
-    graph, model, notes = with_new_entities(keep_run(towns), path)
-    assert notes == (
+    folded = fold(keep_run(towns), path)
+    graph, model = folded.graph, folded.model
+    assert folded.notes == (
         "facts.tsv: 5 facts (TSV by name)",
         "labels.tsv: 2 labels",
         "2 new entities, solved from 2 facts",
         "1 fact between new entities: known now, not used to solve them",
         "1 fact of an entity with itself: known now, not used to solve it",
-        "1 fact without a new entity: left out",
     )
+    assert folded.doubts == ("1 fact without a new entity: left out",)
     place = graph.entities.find("new1")
     assert place is not None
     assert graph.entity_label(place) == "The first"
@@ -150,7 +154,7 @@ def test_what_cannot_be_solved_is_said_with_its_place(
     path = tmp_path / "facts.tsv"
     path.write_text(lines)
     with pytest.raises(InputError, match=problem):
-        with_new_entities(keep_run(towns), path)
+        fold(keep_run(towns), path)
 
 
 def test_the_place_is_found_in_a_packed_file_and_left_out_of_a_folder(
@@ -159,14 +163,14 @@ def test_the_place_is_found_in_a_packed_file_and_left_out_of_a_folder(
     path = tmp_path / "facts.tsv.gz"
     path.write_bytes(gzip.compress(b"x\tp0\te03\nx\tp9\te03\n"))
     with pytest.raises(InputError, match=r"facts.tsv.gz:2: there is no predicate 'p9'"):
-        with_new_entities(keep_run(towns), path)
+        fold(keep_run(towns), path)
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "train.txt").write_text("x\tp9\te03\n")
     with pytest.raises(InputError, match=r"folder: there is no predicate 'p9'"):
-        with_new_entities(keep_run(towns, "two"), folder)
+        fold(keep_run(towns, "two"), folder)
     with pytest.raises(InputError, match=r"^there is no predicate 'p9'"):
-        with_new_entities(keep_run(towns, "three"), [("x", "p9", "e03")])
+        fold(keep_run(towns, "three"), [("x", "p9", "e03")])
 
 
 def test_the_entities_to_leave_out_have_facts_enough(towns: Graph, tmp_path: Path) -> None:
@@ -181,3 +185,20 @@ def test_the_entities_to_leave_out_have_facts_enough(towns: Graph, tmp_path: Pat
         assert (towns.test[:, [0, 2]] == entity).any(axis=1).sum() >= 1
     rest = trifact.load(tmp_path)
     assert not {towns.entities[i] for i in held.tolist()} & set(rest.entities)
+
+
+def test_a_label_of_an_old_entity_is_no_new_one(towns: Graph, keep_run: KeepRun) -> None:
+    iris = replace(towns, entity_labels={3: "Roma"})
+    for name, old in (("Roma", "e03"), ("e04", "")):
+        facts = [("Zoe", "p0", name)]
+        if old:
+            with pytest.raises(InputError, match=f"'{name}' is the label, or the end, of '{old}'"):
+                fold(keep_run(iris, name), facts)
+        else:
+            assert len(fold(keep_run(iris, name), facts).entities) == 1
+
+
+def test_what_is_left_out_is_a_warning_in_python(towns: Graph, keep_run: KeepRun) -> None:
+    run = AnsweringRun(keep_run(towns).path)
+    with pytest.warns(UserWarning, match="1 fact without a new entity: left out"):
+        run.predictor([("Zoe", "p0", "e03"), ("e01", "p0", "e02")])

@@ -55,7 +55,9 @@ def plain_pool(graph: Graph, model: Model, k: int) -> dict[tuple[int, int, int],
         facts = [(entity, predicate, i) if predicate < count else (i, predicate - count, entity)
                  for i in range(len(scores))]  # fmt: skip
         order = sorted((-score, fact) for score, fact in zip(scores, facts, strict=True))
-        found.update([fact for _, fact in order if fact not in hidden][:k])
+        loops = {p for s, p, o in graph.train.tolist() if s == o}
+        left_out = {fact for fact in facts if fact[0] == fact[2] and fact[1] not in loops} | hidden
+        found.update([fact for _, fact in order if fact not in left_out][:k])
     return {fact: (times, fact in valid) for fact, times in found.items()}
 
 

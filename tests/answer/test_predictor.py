@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,6 +102,17 @@ def test_an_entity_answers_itself_only_where_train_has_that() -> None:
     assert set(asked.objects("b", "likes").columns["object"]) == {"a", "b", "c"}
     assert set(asked.objects("b", "sees").columns["object"]) == {"a"}
     assert set(asked.subjects("sees", "b").columns["subject"]) == {"c"}
+
+
+def test_an_entity_that_is_known_to_answer_itself_is_shown_with_the_known() -> None:
+    """Though train has no such fact: the test fact is known, and all known ones are shown."""
+    graph = trifact.load([("a", "sees", "b"), ("b", "sees", "c")], valid=0, test=0)
+    graph = replace(graph, test=np.array([[0, 0, 0]]))
+    asked = Predictor(graph, random_model("complex", graph))
+    assert set(asked.objects("a", "sees").columns["object"]) == {"c"}
+    assert set(asked.objects("a", "sees", known=True).columns["object"]) == {"a", "b", "c"}
+    assert set(asked.subjects("sees", "a", known=True).columns["subject"]) == {"a", "b", "c"}
+    assert set(asked.objects("b", "sees", known=True).columns["object"]) == {"a", "c"}
 
 
 def test_of_those_that_tie_the_first_ids_are_taken() -> None:

@@ -153,6 +153,8 @@ def test_nothing_is_said_by_factors_that_were_altered(
         (("predict", "world", "France", "Paris", "--header", "no"), "give one with --with"),
         (("evaluate", "world", "--columns", "1,2,3"), "--columns is about a file.* --graph"),
         (("calibrate", "world", "--skip-bad-lines"), "--skip-bad-lines is about.* --negatives"),
+        (("calibrate", "world", "--test-negatives", "x.tsv"), "give both"),
+        (("calibrate", "world", "--negatives", "x.tsv", "-k", "3"), "leave out --negatives"),
     ],
 )
 def test_a_mistake_gets_one_sentence(

@@ -56,7 +56,7 @@ BAD = {
     "broken N-Triples": ("f.nt", b"<x:a> <x:p> <x:b> .\n<x:a>\n", "f.nt:2: this is not N-Triples"),
     "broken Turtle": ("f.ttl", b"\n<x:a> <x:p> .", "f.ttl:2: this is not Turtle"),
     "broken RDF/XML": ("f.rdf", b"<rdf:RDF " + RDF + b">\n<", "f.rdf:2: this is not RDF/XML"),
-    "only literals": ("f.nt", b'<x:a> <x:p> "A" .\n', "f.nt: there is no fact in it; 1 facts with"),
+    "only literals": ("f.nt", b'<x:a> <x:p> "A" .\n', "f.nt: there is no fact in it; 1 fact with"),
     "cut gzip": ("f.tsv.gz", gzip.compress(GOOD * 9)[:-9], "f.tsv.gz: is damaged or cut short"),
     "cut zstd": (
         "f.nt.zst",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -121,6 +122,31 @@ def test_other_columns_are_refused(column: Any, kind: str, file: Make) -> None:
             InputError, match=f"column 'o' is .*{kind}.*, not text or whole numbers"
         ):
             facts(source)
+
+
+@pytest.mark.parametrize("odd", [1.0, True, ["u"], b"x", pd.Timestamp(0)])
+def test_objects_of_pandas_that_are_no_names_are_refused(odd: object) -> None:
+    frame = pd.DataFrame({"s": ["a", "b"], "p": [7, "p"], "o": ["x", odd], "n": [1.5, "y"]})
+    with pytest.raises(InputError, match=r"pandas table:2: column 'o' has .* no text"):
+        facts(frame.astype(object))
+
+
+def test_objects_of_pandas_may_be_text_ids_and_missing() -> None:
+    cells = ["a", np.int64(3), None, float("nan"), pd.NA, 2**70]
+    frame = pd.DataFrame({"s": cells, "p": ["p"] * 6, "o": ["o"] * 6}, dtype=object)
+    found = trifact.load(frame, skip_bad_lines=True, **WHOLE)
+    assert [*found.entities] == [str(2**70), "3", "a", "o"]
+
+
+@pytest.mark.parametrize("names", ["spo", "ops", "abc"])
+def test_the_columns_are_said_and_doubted_if_they_are_not_known(names: str, file: Make) -> None:
+    table = pa.table(dict(zip(names, (["x"], ["p"], ["y"]), strict=True)))
+    for source in (table, file("f.parquet", as_parquet(table))):
+        said = " ".join(trifact.load(source, **WHOLE).notes)
+        order = "a, b, c" if names == "abc" else "s, p, o"
+        assert f"columns {order})" in said
+        assert ("choose others with --columns" in said) == (names == "abc")
+        assert "choose" not in " ".join(trifact.load(source, columns=(*names,), **WHOLE).notes)
 
 
 def test_odd_names_cannot_break_the_sentence() -> None:

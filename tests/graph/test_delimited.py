@@ -233,12 +233,18 @@ def test_comments_are_left_out_only_if_asked(file: Make) -> None:
     assert read(path, comment="#") == [("c", "p", "#d")]
 
 
+def test_a_line_within_quotes_is_no_comment(file: Make) -> None:
+    path = file("f.csv", '#,x\n"a\n#b\nc",p,d\n#"\ne,p,f\n')
+    assert read(path, format="csv", comment="#") == [("a\n#b\nc", "p", "d"), ("e", "p", "f")]
+
+
 @pytest.mark.parametrize(
     ("kind", "content", "problem"),
     [
         ("tsv", "a\tp\tb\na\tp\n", r"f:2: expected 3 columns, found 2$"),
         ("tsv", "a\tp\tb\na\tp\tb\tc\n", r"f:2: expected 3 columns, found 4; choose .*--columns"),
         ("tsv", "a p b\n", r"f:1: expected 3 columns, found 1; another separator"),
+        ("tsv", "# a, b\na\tp\tb\n", r"f:1: expected 3 columns, found 1; a comment\? .*--comment"),
         ("tsv", "a\tp\tb\r\n\r\na\tp\t\r\n", r"f:3: the object is empty"),
         ("tsv", "\tp\tb\n", r"f:1: the subject is empty"),
         ("csv", 'a,p,b\na,"",b\n', r"f:2: the predicate is empty"),

@@ -52,14 +52,14 @@ def test_the_same_facts_in_every_format(kind: str, mark: str, file: Make) -> Non
     assert kept - FACTS == {("http://e/a", "http://e/name", '"A"@en')}
     graph = trifact.load(path, valid=0.0, test=0.0)
     assert len(graph.train) == 2
-    assert any("1 facts with literals skipped" in note for note in graph.notes)
+    assert any("1 fact with literals skipped" in note for note in graph.notes)
 
 
 def test_triple_terms_are_no_facts(file: Make) -> None:
     text = "<x:a> <x:p> <x:b> .\n<x:r> <x:says> <<( <x:a> <x:p> <x:b> )>> .\n"
     graph = trifact.load(file("f.nt", text), valid=0.0, test=0.0)
     assert len(graph.train) == 1
-    assert any("1 facts with triple terms skipped" in note for note in graph.notes)
+    assert any("1 fact with triple terms skipped" in note for note in graph.notes)
 
 
 def test_nodes_without_a_label_get_the_same_names_each_time(file: Make) -> None:

@@ -37,7 +37,7 @@ def test_entities_and_predicates_get_the_labels_of_their_statements(file: Make) 
     assert graph.predicate_labels == {0: "says"}
     assert len(graph.train) == 2
     assert "labels in the RDF: 2 of entities, 1 of predicates" in graph.notes
-    assert any("1 facts with literals skipped" in note for note in graph.notes)
+    assert any("1 fact with literals skipped" in note for note in graph.notes)
 
 
 def test_nothing_is_said_of_labels_where_there_are_none(file: Make) -> None:

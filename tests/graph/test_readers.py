@@ -279,3 +279,12 @@ def test_lines_are_read_in_their_order_repeated_ones_too(name: str, file: Make) 
     found, notes = read_in_order(layout_of(path), LoadConfig(), silent)
     assert found == rows
     assert notes[0].startswith(f"{name}: 150,000 facts")
+
+
+def test_names_that_differ_by_blanks_are_said(file: Make) -> None:
+    path = file("f.csv", "Paris, capital of, France\nFrance, contains, Paris\nx,y,z \n")
+    graph = trifact.load(path, **WHOLE)
+    assert "2 names are like another but for blanks at the ends" in graph.notes[-1]
+    assert " France" in graph.entities
+    path = file("g.csv", "Paris,capital of,France \n")
+    assert len(trifact.load(path, **WHOLE).notes) == 1

@@ -204,6 +204,20 @@ def test_facts_of_another_graph_are_matched_by_name_and_the_rest_counted(
     assert found.path.name == "all-of-more.tsv"
 
 
+def test_a_graph_whose_splits_were_drawn_is_ranked_whole_like_its_file(
+    keep_run: KeepRun, tmp_path: Path
+) -> None:
+    path = tmp_path / "more.tsv"
+    path.write_text("".join(f"e0{i}\tp0\te0{j}\n" for i in range(4) for j in range(4)))
+    run, drawn = keep_run(SMALL), trifact.load(path, valid=0.2, test=0.2)
+    assert len(drawn.test)
+    by_file = evaluate(run, EvaluateConfig(graph=str(path)))
+    by_graph = evaluate(run, other=drawn)
+    assert by_graph.path.name == "all-of-more.tsv"
+    assert sorted(by_graph.ranks.facts.tolist()) == sorted(by_file.ranks.facts.tolist())
+    assert by_graph.metrics["filtered"]["overall"] == by_file.metrics["filtered"]["overall"]
+
+
 def test_facts_nobody_knows_are_an_error_not_an_empty_table(
     keep_run: KeepRun, tmp_path: Path
 ) -> None:

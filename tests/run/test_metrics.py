@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import trifact
+from trifact.graph.description import predicate_rows
 from trifact.run import metrics
-from trifact.run.categories import membership, mirrored, predicate_rows
+from trifact.run.categories import membership, mirrored
 from trifact.run.ranktable import Ranked
 
 RANKS = np.array([[1, 2], [4, 1], [10, 20], [1, 1]])

@@ -13,7 +13,9 @@ import trifact
 from tests.run.test_training import QUICK, numbers, same
 from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
+from trifact.graph.vocabulary import Vocabulary
 from trifact.run import training
+from trifact.run.matching import places
 from trifact.run.run import Run
 
 
@@ -30,6 +32,23 @@ def test_refit_trains_on_all_facts_for_the_best_epochs(graph: Graph, tmp_path: P
     refitted = again.graph()
     assert len(refitted.train) == sum(len(facts) for facts in graph.splits.values())
     assert len(refitted.valid) == len(refitted.test) == 0
+
+
+def test_a_refit_does_not_say_that_facts_are_held_out(tmp_path: Path) -> None:
+    facts = [(f"e{i}", "p", f"e{j}") for i in range(6) for j in range(6)]
+    graph = trifact.load(facts, valid=0.2, test=0.2)
+    run = training.train(graph, QUICK.replace(epochs=1), out=tmp_path / "run")
+    notes = training.refit(run).graph().notes
+    assert notes == (graph.notes[0], "all facts are in train")
+
+
+def test_few_names_are_found_as_many_are() -> None:
+    many = Vocabulary.of(f"e{i}" for i in range(100))
+    few = Vocabulary.of(["", "e07", "e7", "e99", "f"])
+    assert places(few, many).tolist() == [-1, -1, many.find("e7"), 99, -1]
+    more = Vocabulary.of([*few, *many])
+    found = dict(zip(more, places(more, many).tolist(), strict=True))
+    assert [found[name] for name in few] == places(few, many).tolist()
 
 
 def test_a_warm_start_takes_the_rows_of_names_that_both_know(graph: Graph, tmp_path: Path) -> None:

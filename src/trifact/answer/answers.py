@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
-import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from typing import Any
 
 from trifact.errors import ConfigError
 from trifact.graph.sources import one_line
+from trifact.graph.writers import in_csv
 
 Cell = str | float | bool | None
 WIDEST = 32  # characters of a cell, printed
@@ -78,21 +78,22 @@ class Answers:
 
     def to_json(self) -> str:
         """As JSON: a list with one object a row."""
-        return json.dumps(list(self), ensure_ascii=False, indent=1)
+        rows = ",\n ".join(json.dumps(row, ensure_ascii=False) for row in self)
+        return f"[\n {rows}\n]" if rows else "[]"
 
     def to_csv(self) -> str:
         """As comma-separated text with a header."""
-        text = io.StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(self.columns)
-        lines.writerows([_plain(cell) for cell in row.values()] for row in self)
-        return text.getvalue()
+        return self._separated(",", in_csv)
 
     def to_tsv(self) -> str:
         """As tab-separated text with a header; tabs and line ends in a cell become \\t and \\n."""
-        rows = ([_plain(cell).translate(BREAKS) for cell in row.values()] for row in self)
-        lines = [list(self.columns), *rows]
-        return "".join("\t".join(line) + "\n" for line in lines)
+        return self._separated("\t", lambda cell: cell.translate(BREAKS))
+
+    def _separated(self, separator: str, escaped: Callable[[str], str]) -> str:
+        """A line a row, under a header."""
+        rows = (map(_plain, row.values()) for row in self)
+        lines = chain([iter(self.columns)], rows)
+        return "".join(separator.join(map(escaped, line)) + "\n" for line in lines)
 
 
 def written(cell: Cell) -> str:

@@ -33,14 +33,14 @@ def best(
     *,
     allowed: dict[int, Ints] | None = None,
     hidden: KnownAnswers | None = None,
-    loops: Bools | None = None,
+    itself: Bools | None = None,
     budget: int = 64 * 2**20,
 ) -> Best:
     """The k best answers of questions (n, 2): entity, predicate (reciprocal id).
 
-    `allowed` are the candidates of each predicate; the answers that `hidden` knows are left out,
-    and the entity that asks, but for predicates (P,) that have `loops`. Scores are held in
-    blocks: with their places they are within `budget` bytes.
+    `allowed` are the candidates of each predicate; the answers that `hidden` knows are left out.
+    `itself` (n,) are the questions that the entity which asks may answer; if not given, all are.
+    Scores are held in blocks: with their places they are within `budget` bytes.
     """
     work, found = Workspace(budget // 8), list[Best]()
     for block in work.blocks(len(asked), model.table("object")):
@@ -51,8 +51,8 @@ def best(
         if not bool(offsets.isfinite().all()):
             raise RunError("the factors of this run are no finite numbers; train it again")
         _leave_out(scores, questions, allowed, hidden)
-        if loops is not None:
-            rows = np.flatnonzero(~loops[questions[:, 1] % len(loops)])
+        if itself is not None:
+            rows = np.flatnonzero(~itself[block])
             scores[torch.from_numpy(rows), torch.from_numpy(questions[rows, 0])] = -torch.inf
         rows, answers, values = largest(scores, k)
         found.append(Best(rows + block.start, answers, values - offsets.double().numpy()[rows]))

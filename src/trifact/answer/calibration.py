@@ -126,9 +126,10 @@ def judge(
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """How far the probabilities can be trusted on the test facts; made as for fitting."""
-    sample = _pool(run, config, negatives, "test", progress).sample
-    said = calibration.probabilities(sample.scores, sample.predicates)
-    return measured(said, sample.true, sample.weights)
+    pool = _pool(run, config, negatives, "test", progress)
+    said = calibration.probabilities(pool.sample.scores, pool.sample.predicates)
+    found = measured(said, pool.sample.true, pool.sample.weights)
+    return {**found, "left_out": pool.about["left_out"]}
 
 
 def _pool(

@@ -73,11 +73,12 @@ def discover(
     config, graph = config or DiscoverConfig(), run.graph()
     if out is not None:
         files.check_free(out, overwrite=overwrite, endings=ENDINGS)
-    order = _order(run, config)
+    factors, order = run.factors_hash(), _order(run, config)
     sweep = _sweep(run, graph, config, order)
+    run.refuse_change(factors)
     pace = _Pace(sweep, progress)
     if out is not None:
-        pace.keep_beside(out, _request(run, graph, config), anew=overwrite)
+        pace.keep_beside(out, _request(run, graph, config, factors), anew=overwrite)
     pace.run()
     found = _discovery(graph, sweep)
     if out is not None:
@@ -169,11 +170,11 @@ def _chosen(graph: Graph, config: DiscoverConfig) -> Ints:
     return np.unique([names.predicate(name) for name in config.predicates])
 
 
-def _request(run: Run, graph: Graph, config: DiscoverConfig) -> pausing.Request:
+def _request(run: Run, graph: Graph, config: DiscoverConfig, factors: str) -> pausing.Request:
     """All that decides what is found: a standing of anything else is of no use."""
     given = [run.path / CALIBRATION, *([Path(config.types)] if config.types else [])]
     return {
-        "factors": run.factors_hash(),
+        "factors": factors,
         "graph": graph.content_hash,
         "settings": {name: value for name, value in asdict(config).items() if value is not None},
         "files": [sha256(path) for path in given if path.exists()],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trifact.answer.answers import Answers, Cell
-from trifact.durable import refuse_existing, write_text
+from trifact.durable import refuse_existing, refuse_no_file, write_text
 from trifact.errors import OutputError
 from trifact.graph.storage import write_parquet
 
@@ -21,6 +21,7 @@ def check_free(path: Path, *, overwrite: bool, endings: tuple[str, ...] = ENDING
     """Refuse a path of another ending, or one where something is; before the work, not after."""
     if path.suffix.lower() not in endings:
         raise OutputError(f"{path}: name it {', '.join(endings[:-1])} or {endings[-1]}")
+    refuse_no_file(path)
     refuse_existing(path, overwrite=overwrite)
 
 

@@ -35,20 +35,15 @@ class Fold:
 
 @dataclass(frozen=True)
 class Folded:
-    """A graph and a model that know the new entities, too; `notes` are for people."""
+    """A graph and a model that know the new entities, too."""
 
     graph: Graph
     model: Model
     entities: tuple[Fold, ...]
     notes: tuple[str, ...]
-
-
-def with_new_entities(
-    run: Run, facts: Facts, *, reading: LoadConfig | None = None, progress: Progress = silent
-) -> tuple[Graph, Model, tuple[str, ...]]:
-    """The run's graph and model with the new entities of some facts, and what to say about it."""
-    folded = fold(run, facts, reading=reading, progress=progress)
-    return folded.graph, folded.model, folded.notes
+    """What was done, for people."""
+    doubts: tuple[str, ...]
+    """What was left out, or not solved to the end."""
 
 
 def fold(
@@ -74,7 +69,9 @@ def fold(
             name = newcomers.graph.entities[int(newcomers.places[number])]
             found.append(Fold(name, len(own), solved, time.process_time() - start))
     wider = _widened(model, newcomers, [entity.solved for entity in found])
-    return Folded(newcomers.graph, wider, tuple(found), _notes(newcomers, found))
+    return Folded(
+        newcomers.graph, wider, tuple(found), _notes(newcomers, found), _doubts(newcomers, found)
+    )
 
 
 def _widened(model: Model, newcomers: Newcomers, solved: list[Solved]) -> Model:
@@ -91,21 +88,25 @@ def _widened(model: Model, newcomers: Newcomers, solved: list[Solved]) -> Model:
 
 
 def _notes(newcomers: Newcomers, found: list[Fold]) -> tuple[str, ...]:
-    """What was done, and what was left aside."""
+    """What was done, and what is known now but said nothing."""
     used, things = sum(entity.facts for entity in found), "entities" if len(found) > 1 else "entity"
     loops = int((newcomers.facts[:, 0] == newcomers.facts[:, 2]).sum())
     between = len(newcomers.facts) - used - loops
-    unsure = [entity.name for entity in found if not entity.solved.converged]
     notes = [*newcomers.notes, f"{len(found):,} new {things}, solved from {_facts(used)}"]
     if between:
         notes.append(f"{_facts(between)} between new entities: known now, not used to solve them")
     if loops:
         notes.append(f"{_facts(loops)} of an entity with itself: known now, not used to solve it")
-    if newcomers.without:
-        notes.append(f"{_facts(newcomers.without)} without a new entity: left out")
-    if unsure:
-        notes.append(f"not solved to the end: {', '.join(unsure)}")
     return tuple(notes)
+
+
+def _doubts(newcomers: Newcomers, found: list[Fold]) -> tuple[str, ...]:
+    doubts = list[str]()
+    if newcomers.without:
+        doubts.append(f"{_facts(newcomers.without)} without a new entity: left out")
+    if unsure := [entity.name for entity in found if not entity.solved.converged]:
+        doubts.append(f"not solved to the end: {', '.join(unsure)}")
+    return tuple(doubts)
 
 
 def _facts(count: int) -> str:

@@ -42,6 +42,10 @@ class Names:
         """The id of a predicate."""
         return self._predicates.find(name, other=self._entities)
 
+    def entities_called(self, name: str) -> list[int]:
+        """The entities whose label, or else the end of whose IRI, this is."""
+        return self._entities.called(name)
+
     @cached_property
     def _entities(self) -> _Index:
         return _Index("entity", self.graph.entities, self.graph.entity_labels)
@@ -85,6 +89,10 @@ class _Index:
         more = f" and {len(found) - MOST_NEAR:,} more" if len(found) > MOST_NEAR else ""
         problem = f"{name!r} is the {what} of several; say which {self.kind}: {several}{more}"
         raise InputError(problem)
+
+    def called(self, name: str) -> list[int]:
+        """The ids by label, or by the end of an IRI if it is no label."""
+        return self._by_label.get(name) or self._ending(name)
 
     @cached_property
     def _by_label(self) -> Mapping[str, list[int]]:

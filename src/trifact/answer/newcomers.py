@@ -48,6 +48,7 @@ def read_newcomers(graph: Graph, source: Facts, reading: LoadConfig | None = Non
     names = [name for name in other.entities if graph.entities.find(name) is None]
     if not names:
         raise place.error("there is no new entity in it: the run knows all of them")
+    _refuse_known(names, graph, place)
     wider = Vocabulary.of([*graph.entities, *names])
     entities = np.array([_id(wider, name) for name in other.entities], dtype=np.int64)
     places = np.array([_id(wider, name) for name in names], dtype=np.int64)
@@ -65,6 +66,15 @@ def read_newcomers(graph: Graph, source: Facts, reading: LoadConfig | None = Non
             why = "is new, and has no fact with an entity that the run knows; it needs one"
             raise place.error(f"{name!r} {why}", name)
     return Newcomers(joined, places, old, facts, own, int((~about).sum()), other.notes)
+
+
+def _refuse_known(names: list[str], graph: Graph, place: _Place) -> None:
+    """Refuse new names by which old entities are called: a second one is hardly meant."""
+    known = Names(graph)
+    for name in names:
+        if called := known.entities_called(name):
+            old = f"is the label, or the end, of {graph.entities[called[0]]!r}"
+            raise place.error(f"{name!r} {old}; write that name, or rename the new one", name)
 
 
 def _own_facts(facts: Ints, places: Ints, old: Ints) -> list[Ints]:

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from trifact.answer.best import best
+from trifact.answer.leftout import with_loops
 from trifact.answer.options import CalibrateConfig
 from trifact.answer.platt import Sample
 from trifact.errors import RunError
@@ -124,7 +125,8 @@ def _answered(graph: Graph, model: Model, config: CalibrateConfig, split: str) -
     asked, all_of_them = questions(graph, split, most=config.questions, seed=config.seed)
     hidden = graph.known(*(other for other in graph.splits if other != split))
     budget = config.budget_mb * 2**20
-    found = best(model, asked, config.k, hidden=hidden, budget=budget)
+    itself = with_loops(graph)[asked[:, 1] % len(graph.predicates)]  # as answers are made
+    found = best(model, asked, config.k, hidden=hidden, itself=itself, budget=budget)
     answers = _as_facts(asked[found.rows], found.answers, len(graph.predicates))
     facts, counts = np.unique(answers, axis=0, return_counts=True)
     about = {

@@ -139,7 +139,7 @@ class Predictor:
             config.k,
             allowed=self._allowed(asked[:, 1], config, candidates),
             hidden=None if config.known else self.known,
-            loops=self._loops,
+            itself=self._itself(asked, known=config.known),
             budget=budget,
         )
         entities, predicates = asked[found.rows].T
@@ -153,6 +153,11 @@ class Predictor:
         labels = [self.graph.entity_labels.get(i) for i in found.answers.tolist()]
         scores = (found.scores + other.double().numpy()) / 2
         return self._table(facts, labels, found.scores, scores, self.known.contains(facts))
+
+    def _itself(self, asked: Ints, *, known: bool) -> Bools:
+        """Which questions the entity that asks may answer: also known ones, if these are shown."""
+        found = self._loops[asked[:, 1] % len(self._loops)]
+        return found | self.known.contains(asked[:, [0, 1, 0]]) if known else found
 
     def _allowed(
         self, predicates: Ints, config: PredictConfig, names: Sequence[str] | None

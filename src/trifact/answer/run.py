@@ -28,18 +28,21 @@ class Run(run.Run):
     def predictor(self, facts: Facts | None = None, **reading: Any) -> Predictor:  # noqa: ANN401
         """Answers by name; `facts` (a file, or tuples of names) may be about new entities.
 
-        `reading` are fields of `LoadConfig`, where the file needs some.
+        What of them was left out is a warning. `reading` are fields of `LoadConfig`, where the
+        file needs some.
         """
         from trifact.answer.calibration import read_calibration
         from trifact.answer.predictor import Predictor
 
         if facts is None:
             return Predictor.of(self)
-        from trifact.answer.folding import with_new_entities
+        from trifact.answer.folding import fold
         from trifact.graph.options import LoadConfig
 
-        graph, model, _ = with_new_entities(self, facts, reading=LoadConfig.from_values(reading))
-        return Predictor(graph, model, calibration=read_calibration(self))
+        new = fold(self, facts, reading=LoadConfig.from_values(reading))
+        for doubt in new.doubts:
+            warnings.warn(doubt, stacklevel=2)
+        return Predictor(new.graph, new.model, calibration=read_calibration(self))
 
     def evaluate(self, graph: Graph | str | os.PathLike[str] = "", **settings: Any) -> Evaluation:  # noqa: ANN401
         """Rank the test facts, or those of another graph, by name or as `trifact.load` gave it.

@@ -10,6 +10,7 @@ import typer
 from trifact.answer.options import CalibrateConfig
 from trifact.cli.evaluate import JsonOption, RunArgument
 from trifact.cli.options import FACTS, takes
+from trifact.errors import ConfigError
 
 
 @takes(settings=CalibrateConfig, reading=FACTS)
@@ -30,5 +31,7 @@ def calibrate(
     """Fit the probability that a fact is true to its score, on facts that were held out."""
     from trifact.cli.calibrating import run_calibration
 
+    if negatives is not None and settings.keys() & {"k", "questions"}:
+        raise ConfigError("k and questions are for answers of its own; leave out --negatives")
     config, false = CalibrateConfig.from_values(settings), (negatives, test_negatives)
     run_calibration(run, config, negatives=false, reading=reading, as_json=as_json)

@@ -13,6 +13,7 @@ from trifact.answer.options import CalibrateConfig
 from trifact.cli.classifying import say_what_was_left_out
 from trifact.cli.facts import as_said, facts_of
 from trifact.cli.screen import heading, say, screen, table, watching
+from trifact.errors import ConfigError
 from trifact.run.reliability import FILE, summary
 from trifact.run.run import Run
 
@@ -30,6 +31,8 @@ def run_calibration(
     as_json: bool,
 ) -> None:
     """Calibrate, and show it; `negatives` are false facts to fit on, and to judge on test with."""
+    if negatives[1] and not negatives[0]:
+        raise ConfigError("--test-negatives judges what --negatives fitted; give both")
     run, judged = Run(path), None
     said = as_said(reading, of=any(negatives), flag="--negatives")
     with watching() as progress:
@@ -40,6 +43,8 @@ def run_calibration(
     fitted = found.record["fitted"]
     if fitted["left_out"]:
         say_what_was_left_out(fitted["negatives"], fitted["left_out"])
+    if of_test is not None and judged is not None:
+        say_what_was_left_out(of_test.name, judged["left_out"])
     if as_json:
         shown = {**found.record, **({} if judged is None else {"test": judged})}
         typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))

@@ -67,7 +67,7 @@ def _predicates(graph: Graph, rows: list[PredicateRow], total: int) -> object:
             graph.predicate_label(row.predicate),
             *(f"{count:,}" for count in (row.facts, row.subjects, row.objects)),
             *(f"{degree:.1f}" for degree in (row.out_degree, row.in_degree)),
-            row.category,
+            row.category or "-",
         )
     return grid
 
@@ -143,7 +143,7 @@ def as_dict(graph: Graph, found: Description) -> dict[str, Any]:
                 "facts": row.facts,
                 "subjects": row.subjects,
                 "objects": row.objects,
-                "category": row.category,
+                "category": row.category or None,
             }
             for row in found.predicates
         ],

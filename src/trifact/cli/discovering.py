@@ -32,7 +32,7 @@ def run_discovery(path: Path, config: DiscoverConfig, *, out: Path | None, overw
         screen().print(expected(found.expected), "")
     if not len(found):
         say(_why_nothing(config, about["pairs"]))
-    say(*_notes(found, run))
+    say(*_notes(found, run, config))
     if out is not None:
         say(f"{out}: {count(len(found), 'fact')} written")
     elif len(found) > SHOWN:
@@ -62,7 +62,8 @@ def _why_nothing(config: DiscoverConfig, pairs: int) -> str:
     """What to do about a list with nothing in it."""
     if pairs:
         low = ", or less probable than --min-probability" if config.min_probability else ""
-        return f"all of these pairs are known{low}"
+        second = ", second answers (--no-single lists them)" if config.single else ""
+        return f"all of these pairs are known, entities with themselves{second}{low}"
     again = "who has the one answer of a predicate is not asked again (--no-single asks them all); "
     more = f"--holders 0.5, say, asks more of those who have none (now {config.holders:g})"
     if config.among != "roles":
@@ -70,7 +71,7 @@ def _why_nothing(config: DiscoverConfig, pairs: int) -> str:
     return f"{again if config.single else ''}{more}"
 
 
-def _notes(found: Discovery, run: Run) -> list[str]:
+def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
     """What to know about the list, one sentence each."""
     about, notes = found.expected, list[str]()
     if found.about["order"] == "score":
@@ -82,7 +83,8 @@ def _notes(found: Discovery, run: Run) -> list[str]:
         mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]
         notes.append(f"mean probability of the new facts by the run's calibration: {mean:.3f}")
     if about is None:
-        return [*notes, "no fact was held out, so the list has no estimate of its own"]
+        of = " of these predicates" if config.predicates else ""
+        return [*notes, f"no fact{of} was held out, so the list has no estimate of its own"]
     if about["reachable"] < about["held_out"]:
         reach = f"{about['reachable']:,} of {count(about['held_out'], 'held-out fact')}"
         notes.append(f"{reach} are among the pairs; no such list can find the others")

@@ -13,7 +13,7 @@ import typer
 from trifact.answer.answers import Answers, Cell, written
 from trifact.answer.calibration import advice, read_calibration
 from trifact.answer.files import check_free, write_answers
-from trifact.answer.folding import with_new_entities
+from trifact.answer.folding import fold
 from trifact.answer.names import Names
 from trifact.answer.options import PredictConfig
 from trifact.answer.predictor import Predictor
@@ -71,10 +71,9 @@ def _predictor(run: Run, with_facts: Path | None, reading: LoadConfig) -> Predic
     if with_facts is None:
         return Predictor.of(run)
     with watching() as progress:
-        new = with_new_entities(run, with_facts, reading=reading, progress=progress)
-    graph, model, notes = new
-    say(*notes)
-    return Predictor(graph, model, calibration=read_calibration(run))
+        new = fold(run, with_facts, reading=reading, progress=progress)
+    say(*new.notes, *new.doubts)
+    return Predictor(new.graph, new.model, calibration=read_calibration(run))
 
 
 def _answered(predictor: Predictor, question: Question) -> Answers:
@@ -157,7 +156,8 @@ def _hints(question: Question, predictor: Predictor) -> Iterator[str]:
     rows, _ = predictor.known.lookup(np.full(2, names.entity(question.name)), ways)
     objects, subjects = np.bincount(rows, minlength=2).tolist()
     asked, other = (objects, subjects) if question.wanted == "object" else (subjects, objects)
-    if asked and not question.settings.get("known"):
+    anyone = question.candidates is None and "among" not in question.settings
+    if asked and anyone and not question.settings.get("known"):
         yield f"{count(asked, 'known answer')} not shown; --known shows all"
     if other and not asked:
         role, turn = ("object", "ask with") if subjects else ("subject", "ask without")

@@ -16,9 +16,10 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from trifact.errors import BenchmarkError, DownloadError
+from trifact.durable import write_text
+from trifact.errors import BenchmarkError, DownloadError, OutputError
 from trifact.graph.catalogue import BENCHMARKS, Benchmark
-from trifact.graph.download import BLOCK, MAX_BYTES, fetch, locked, publish, splits_from_tar
+from trifact.graph.download import BLOCK, MAX_BYTES, fetch, locked, splits_from_tar
 from trifact.graph.layouts import Layout
 from trifact.progress import Progress, silent
 
@@ -207,11 +208,9 @@ def _record(benchmark: Benchmark, folder: Path, progress: Progress) -> None:
     files = {split: split_file(folder, split) for split in SPLITS}
     found = {split: text_sha256(file) for split, file in files.items() if file is not None}
     try:
-        part = folder / f"{RECORD}.part"
-        part.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-        publish(part, folder / RECORD)
-    except OSError as error:
-        raise DownloadError(f"{folder / RECORD} cannot be written ({error})") from error
+        write_text(folder / RECORD, json.dumps(found, indent=2) + "\n")
+    except OutputError as error:
+        raise DownloadError(str(error)) from None
     progress(f"{benchmark.name}: no checksum is known, recorded that of this download", 1, 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -20,43 +21,79 @@ BAD = " or ".join(
 )
 
 
+class Added(NamedTuple):
+    """How many facts came from which columns, and the rows that gave none."""
+
+    facts: int
+    columns: str
+    doubt: str
+    """What to say of them; empty where they were asked for or known by name."""
+    bad: BadLines
+
+
 def read_parquet(
     path: Path, split: str, config: LoadConfig, table: FactTable, *, shown: Path
-) -> tuple[int, BadLines]:
+) -> Added:
     """Add the facts of a Parquet file; `shown` is what errors call it."""
     bad = BadLines(shown, config.skip_bad_lines)
     try:
         source = f"read_parquet({quoted(table.link(path))})"
-        return _read(source, split, config, table=table, bad=bad), bad
+        return _read(source, split, config, table=table, bad=bad)
     except duckdb.Error:
         problem = "this is not Parquet, or it is damaged or cut short; write or fetch it again"
         raise InputError(problem, path=shown) from None
 
 
-def read_table(
-    frame: object, split: str, config: LoadConfig, table: FactTable
-) -> tuple[int, BadLines]:
+def read_table(frame: object, split: str, config: LoadConfig, table: FactTable) -> Added:
     """Add the facts of a pandas, polars or Arrow table."""
     bad = BadLines(Path(f"{type(frame).__module__.split('.')[0]} table"), config.skip_bad_lines)
     try:
         # copied first: some tables, such as Arrow's readers, can be read only once
         with table.registered(frame) as name, table.keeping_order():
             table.query(f"create temp table copied as from {name}")
-        return _read("copied", split, config, table=table, bad=bad), bad
+        if bad.path.name == "pandas table":
+            types = _types("copied", table)
+            for name in _columns(types, config, bad.path):
+                _check_cells(frame, [*types].index(name), name, bad.path)
+        return _read("copied", split, config, table=table, bad=bad)
     except duckdb.Error as error:
         why = first_line(error)
         raise InputError(f"this table cannot be read ({why})", path=bad.path) from None
 
 
-def _read(source: str, split: str, config: LoadConfig, *, table: FactTable, bad: BadLines) -> int:
-    described = table.query(f"describe select * from {source}")
-    types = {str(row[0]): str(row[1]) for row in described}
-    columns = [_text(name, types[name], bad.path) for name in _columns(types, config, bad.path)]
+def _check_cells(frame: Any, place: int, name: str, path: Path) -> None:  # noqa: ANN401 - pandas
+    """Refuse a column of Python objects that are no names: DuckDB would take their looks."""
+    import pandas as pd
+
+    column = frame.iloc[:, place]
+    if column.dtype != object or pd.api.types.infer_dtype(column) in ("string", "integer"):
+        return
+    for number, cell in enumerate(column, 1):
+        whole = hasattr(cell, "__index__") and not isinstance(cell, bool)
+        missing = pd.api.types.is_scalar(cell) and pd.isna(cell)
+        if not (isinstance(cell, str) or whole or missing):
+            problem = f"column {name!r:.80} has {cell!r:.80}, which is no text or whole number"
+            raise InputError(problem, path=path, line=number)
+
+
+def _types(source: str, table: FactTable) -> dict[str, str]:
+    """The types of the columns, by name."""
+    return {str(row[0]): str(row[1]) for row in table.query(f"describe select * from {source}")}
+
+
+def _read(source: str, split: str, config: LoadConfig, *, table: FactTable, bad: BadLines) -> Added:
+    types = _types(source, table)
+    chosen = _columns(types, config, bad.path)
+    columns = [_text(name, types[name], bad.path) for name in chosen]
     names = ", ".join(f"{column} as {key}" for column, key in zip(columns, "spo", strict=True))
     rows = f"select {names} from {source}"
     if table.query(f"select 1 from ({rows}) where {BAD} limit 1"):
         _report_bad(rows, table=table, bad=bad)
-    return table.add_query(split, f"select s, p, o from ({rows}) where not ({BAD})")
+    facts = table.add_query(split, f"select s, p, o from ({rows}) where not ({BAD})")
+    sure = config.columns or known_header([*types])
+    doubt = "" if sure else "its columns are taken in this order; choose others with --columns"
+    said = one_line(", ".join(name[:40] for name in chosen))
+    return Added(facts, f"columns {said}", doubt, bad)
 
 
 def _columns(types: dict[str, str], config: LoadConfig, path: Path) -> list[str]:

@@ -56,12 +56,12 @@ def records(stream: BinaryIO, config: LoadConfig, bad: BadLines) -> Iterator[tup
     fields may hold separators, line ends and doubled quotes.
     """
     lines = text_lines(stream, bad)
+    if config.format != "tsv":
+        return _csv_records(_Feed(lines, config.comment), config.delimiter, bad)
     if config.comment:
         lines = ((n, line) for n, line in lines if not line.startswith(config.comment))
-    if config.format == "tsv":
-        ended = ((n, without_end(line)) for n, line in lines)
-        return ((number, line.split("\t")) for number, line in ended if line)
-    return _csv_records(_Feed(lines), config.delimiter, bad)
+    ended = ((n, without_end(line)) for n, line in lines)
+    return ((number, line.split("\t")) for number, line in ended if line)
 
 
 @dataclass
@@ -69,17 +69,24 @@ class _Feed(Iterator[str]):
     """Lines for the reader of CSV: holds those of a record, and bounds its length."""
 
     lines: Iterator[tuple[int, str]]
+    comment: str
+    """How a line begins that is left out; within quotes, where no record begins, none is."""
     held: list[tuple[int, str]] = field(default_factory=list)
     size: int = 0
     waiting: deque[tuple[int, str]] = field(default_factory=deque)
 
     def __next__(self) -> str:
-        number, line = self.waiting.popleft() if self.waiting else next(self.lines)
+        number, line = self._next()
+        while self.comment and not self.held and line.startswith(self.comment):
+            number, line = self._next()
         self.held.append((number, line))
         self.size += len(line)
         if self.size > LONGEST_LINE + 2:
             raise csv.Error(f"a record is longer than {LONGEST_LINE:,} characters")
         return line
+
+    def _next(self) -> tuple[int, str]:
+        return self.waiting.popleft() if self.waiting else next(self.lines)
 
     @property
     def first(self) -> int:
@@ -156,7 +163,7 @@ def _columns(
     if known:
         return _named(known, [plain(cell) for cell in first])
     if len(first) != 3 and not config.skip_bad_lines:
-        raise ValueError(_width_problem(len(first), 3))
+        raise ValueError(_width_problem(first, 3))
     return None
 
 
@@ -174,9 +181,11 @@ def _three(columns: list[int]) -> tuple[int, int, int]:
     return subject, predicate, obj
 
 
-def _width_problem(found: int, expected: int) -> str:
+def _width_problem(record: list[str], expected: int) -> str:
+    found = len(record)
     hint = "; choose three with --columns" if found > expected else ""
     hint = "; another separator? see --delimiter" if found == 1 else hint
+    hint = "; a comment? see --comment" if record[0].startswith("#") else hint
     return f"expected {expected} columns, found {found}{hint}"
 
 
@@ -191,7 +200,7 @@ def rows(
             next(found)
         for number, record in found:
             if len(record) != shape.width:
-                bad.report(number, _width_problem(len(record), shape.width))
+                bad.report(number, _width_problem(record, shape.width))
                 continue
             fact = record[a], record[b], record[c]
             if not all(fact):

@@ -41,7 +41,12 @@ class PredicateRow:
 
     @property
     def category(self) -> str:
-        """1-1, 1-m, m-1 or m-m, asked towards objects; towards subjects it is mirrored."""
+        """1-1, 1-m, m-1 or m-m, asked towards objects; towards subjects it is mirrored.
+
+        Empty for a predicate that train lacks.
+        """
+        if not self.facts:
+            return ""
         return "-".join(
             "m" if degree > MANY else "1" for degree in (self.in_degree, self.out_degree)
         )
@@ -99,7 +104,6 @@ def describe(graph: Graph) -> Description:
     single = {split: distinct(facts) for split, facts in graph.splits.items()}
     degrees = np.bincount(graph.train[:, [0, 2]].ravel(), minlength=len(graph.entities))
     seen_predicates = np.bincount(graph.train[:, 1], minlength=len(graph.predicates)) > 0
-    rows = _predicate_rows(single["train"], len(graph.predicates))
     return Description(
         sizes={split: len(facts) for split, facts in graph.splits.items()},
         duplicates={s: len(facts) - len(single[s]) for s, facts in graph.splits.items()},
@@ -116,24 +120,22 @@ def describe(graph: Graph) -> Description:
         questions=queries.facts,
         distinct_queries=len(queries),
         most_answers=int(np.diff(queries.offsets).max(initial=0)),
-        predicates=sorted(rows, key=lambda row: -row.facts),
+        predicates=sorted(predicate_rows(graph), key=lambda row: -row.facts),
         degrees=degrees,
         leakage=leakage_of(graph),
     )
 
 
-def _predicate_rows(facts: Ints, predicates: int) -> list[PredicateRow]:
-    """One row a predicate, from distinct facts."""
-    entities = int(facts[:, [0, 2]].max(initial=0)) + 1
-
-    def partners(column: int) -> list[int]:
-        pairs = np.unique(facts[:, 1] * entities + facts[:, column])
-        counts: list[int] = np.bincount(pairs // entities, minlength=predicates).tolist()
-        return counts
-
-    counts = np.bincount(facts[:, 1], minlength=predicates).tolist()
-    rows = zip(range(predicates), counts, partners(0), partners(2), strict=True)
-    return [PredicateRow(*row) for row in rows]
+def predicate_rows(graph: Graph) -> list[PredicateRow]:
+    """Facts, subjects and objects of every predicate in train."""
+    known, predicates = graph.known("train"), len(graph.predicates)
+    asked, answers = known.questions % (2 * predicates), np.diff(known.offsets)
+    questions = np.bincount(asked, minlength=2 * predicates).tolist()
+    facts = np.bincount(asked, weights=answers, minlength=2 * predicates).astype(int).tolist()
+    return [
+        PredicateRow(p, facts[p], questions[p], questions[p + predicates])
+        for p in range(predicates)
+    ]
 
 
 def _shared(a: Ints, b: Ints) -> int:

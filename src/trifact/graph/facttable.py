@@ -197,6 +197,18 @@ class FactTable:
             splits[split] = in_order(splits[split])
         return entities, predicates, splits
 
+    def apart_by_blanks(self) -> int:
+        """Names with an id that are another one's but for blanks at their ends."""
+        found = 0
+        for kind in ("entity", "predicate"):
+            blank = f"select name from {kind} where name <> trim(name)"
+            if self.query(f"{blank} limit 1"):  # else there is no need to look at all names
+                also = (
+                    f"select count(*) from ({blank}) where trim(name) in (from {kind} select name)"
+                )
+                found += int(str(self.query(also)[0][0]))
+        return found
+
     def labels(self, kind: str) -> dict[int, str]:
         """The labels of entities or predicates by their ids, once they have some."""
         self._flush_labels()

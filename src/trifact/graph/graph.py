@@ -11,7 +11,7 @@ import numpy as np
 
 from trifact.graph.known import Ints, KnownAnswers, in_order, reciprocal
 from trifact.graph.queries import Queries
-from trifact.graph.splitting import Draw
+from trifact.graph.splitting import DRAWN, Draw
 from trifact.graph.vocabulary import Vocabulary
 
 
@@ -67,7 +67,15 @@ class Graph:
         """The same graph with every fact in train, and nothing held out."""
         everything = in_order(np.concatenate(list(self.splits.values())))
         nothing = everything[:0]
-        return replace(self, train=everything, valid=nothing, test=nothing)
+        notes = tuple(note for note in self.notes if not note.startswith(DRAWN))
+        return replace(
+            self,
+            train=everything,
+            valid=nothing,
+            test=nothing,
+            notes=(*notes, "all facts are in train"),
+            draw=None,
+        )
 
     def held_out_from(self, trained: KnownAnswers) -> Graph:
         """The same graph, its held-out facts drawn once more from those that are not `trained`."""

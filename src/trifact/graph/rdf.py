@@ -52,7 +52,11 @@ class Terms:
     def said(self) -> str:
         """What was left out, for people; empty if nothing was."""
         counts = ((self.literals, "literals"), (self.triple_terms, "triple terms"))
-        parts = [f"{count:,} facts with {what} skipped" for count, what in counts if count]
+        parts = [
+            f"{count:,} fact{'s' if count > 1 else ''} with {what} skipped"
+            for count, what in counts
+            if count
+        ]
         return " and ".join(parts)
 
     def fact(self, quad: ox.Quad) -> Row | None:

@@ -63,11 +63,7 @@ def read_layout(layout: Layout, config: LoadConfig, progress: Progress) -> Readi
     with _table(config) as table:
         notes = _fill(table, layout, config, progress)
         progress("giving ids", 0, 0)
-        by_id, labels = table.to_ids(), (table.labels("entity"), table.labels("predicate"))
-        if any(labels):
-            counts = f"{len(labels[0]):,} of entities, {len(labels[1]):,} of predicates"
-            notes.append(f"labels in the RDF: {counts}")
-        return Reading(*by_id, tuple(notes), *labels)
+        return _by_id(table, notes)
 
 
 def read_in_order(
@@ -99,9 +95,9 @@ def _fill(table: FactTable, layout: Layout, config: LoadConfig, progress: Progre
 def read_table(frame: object, config: LoadConfig) -> Reading:
     """Read a table of pandas, polars or Arrow."""
     with _table(config) as table:
-        added, bad = columnar.read_table(frame, "train", config, table)
-        notes = Read(added, "by columns", bad).notes("the table")
-        return Reading(*table.to_ids(), tuple(notes))
+        found = columnar.read_table(frame, "train", config, table)
+        read = Read(found.facts, found.columns, found.bad, doubt=found.doubt)
+        return _by_id(table, read.notes("the table"))
 
 
 def read_tuples(facts: Iterable[Any], config: LoadConfig) -> Reading:
@@ -109,8 +105,19 @@ def read_tuples(facts: Iterable[Any], config: LoadConfig) -> Reading:
     bad = BadLines(Path("facts"), config.skip_bad_lines)
     with _table(config) as table:
         added = table.add_rows("train", _checked(facts, bad))
-        notes = Read(added, "tuples", bad).notes("the facts")
-        return Reading(*table.to_ids(), tuple(notes))
+        return _by_id(table, Read(added, "tuples", bad).notes("the facts"))
+
+
+def _by_id(table: FactTable, notes: list[str]) -> Reading:
+    """All that was put into the table, by id."""
+    by_id, labels = table.to_ids(), (table.labels("entity"), table.labels("predicate"))
+    if any(labels):
+        counts = f"{len(labels[0]):,} of entities, {len(labels[1]):,} of predicates"
+        notes.append(f"labels in the RDF: {counts}")
+    if blanks := table.apart_by_blanks():
+        names = "1 name is" if blanks == 1 else f"{blanks:,} names are"
+        notes.append(f"{names} like another but for blanks at the ends, and counted as different")
+    return Reading(*by_id, tuple(notes), *labels)
 
 
 def _checked(facts: Iterable[Any], bad: BadLines) -> Iterator[Row]:
@@ -237,10 +244,11 @@ class _File:
             with disk(), self.source.open() as stream, path.open("wb") as file:
                 while block := stream.read(BLOCK):
                     file.write(block)
-        added, bad = columnar.read_parquet(
+        found = columnar.read_parquet(
             path, self.split, self.config, self.table, shown=self.source.path
         )
-        return Read(added, SHOWN["parquet"], bad)
+        said = SHOWN["parquet"]
+        return Read(found.facts, said, found.bad, detail=f", {found.columns}", doubt=found.doubt)
 
     def _rdf(self, config: LoadConfig) -> Read:
         bad, terms = self._bad(), rdf.Terms(self.split, config, self.table.add_label)

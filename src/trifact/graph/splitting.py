@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from trifact.graph.known import Ints, KnownAnswers, in_order, starts_of_runs
 
 MOST_HELD_OUT = 20_000
+DRAWN = "split with seed"
+"""How the note of a draw begins."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Draw:
         if not len(splits["valid"]) + len(splits["test"]):
             return "not split: every fact is the only one of some entity or predicate"
         sizes = ", ".join(f"{split} {len(facts):,}" for split, facts in splits.items())
-        return f"split with seed {self.seed}: {sizes}; every entity and predicate stays in train"
+        return f"{DRAWN} {self.seed}: {sizes}; every entity and predicate stays in train"
 
     def _counts(self, facts: int, most: int) -> list[int]:
         """How many facts to validate and to test on."""

@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 import zstandard
 
-from trifact.durable import refuse_existing, replacing_all, writing
+from trifact.durable import refuse_existing, refuse_no_file, replacing_all, writing
 from trifact.errors import OutputError
 from trifact.graph.facttable import FactTable, Row, first_line, quoted
 from trifact.graph.formats import by_content, stem_and_format, without_compression
@@ -40,7 +40,7 @@ def write_facts(
     """
     for path in files:
         format_to_write(path)
-        _refuse_no_file(path)
+        refuse_no_file(path)
     refuse_existing(*files, overwrite=overwrite)
     with replacing_all(files) as parts:
         for path, part in parts.items():
@@ -56,7 +56,7 @@ def _write(graph: Graph, facts: Ints, path: Path, part: Path, *, literals: bool)
         return
     lines = {
         "tsv": lambda: _separated(graph, facts, _in_tsv, "\t"),
-        "csv": lambda: _separated(graph, facts, _in_csv, ","),
+        "csv": lambda: _separated(graph, facts, in_csv, ","),
         "ntriples": lambda: _ntriples(graph, facts, literals=literals),
     }
     with _compressing(part, path.suffix.lower()) as out:
@@ -73,12 +73,6 @@ def format_to_write(path: Path) -> str:
     if kind == "parquet" and without_compression(path) != path:
         raise OutputError(f"{path}: Parquet is compressed by itself; leave out {path.suffix}")
     return kind
-
-
-def _refuse_no_file(path: Path) -> None:
-    with writing(path):
-        if path.exists() and not path.is_file():
-            raise OutputError(f"{path}: it exists and is not a file; give another name")
 
 
 @contextmanager
@@ -148,7 +142,8 @@ def _in_tsv(name: str) -> str:
     return name
 
 
-def _in_csv(name: str) -> str:
+def in_csv(name: str) -> str:
+    """A cell of CSV, quoted if it must be."""
     return '"' + name.replace('"', '""') + '"' if QUOTED_IN_CSV.search(name) else name
 
 

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trifact.graph.description import CATEGORIES, PredicateRow
+from trifact.graph.description import CATEGORIES, predicate_rows
 from trifact.graph.graph import Graph
 from trifact.run.ranktable import Bools
-
-
-def predicate_rows(graph: Graph) -> list[PredicateRow]:
-    """Facts, subjects and objects of every predicate in train."""
-    known, predicates = graph.known("train"), len(graph.predicates)
-    asked, answers = known.questions % (2 * predicates), np.diff(known.offsets)
-    questions = np.bincount(asked, minlength=2 * predicates).tolist()
-    facts = np.bincount(asked, weights=answers, minlength=2 * predicates).astype(int).tolist()
-    return [
-        PredicateRow(p, facts[p], questions[p], questions[p + predicates])
-        for p in range(predicates)
-    ]
 
 
 def mirrored(category: str) -> str:
@@ -31,8 +19,5 @@ def membership(graph: Graph) -> dict[str, Bools]:
 
     A predicate that train lacks is in none.
     """
-    sides = np.array(
-        [(row.category, mirrored(row.category)) if row.facts else ("", "")
-         for row in predicate_rows(graph)]
-    )  # fmt: skip
+    sides = np.array([(row.category, mirrored(row.category)) for row in predicate_rows(graph)])
     return {category: sides == category for category in CATEGORIES}

@@ -164,11 +164,12 @@ def _of_other_graph(
     graph: Graph, config: EvaluateConfig, known: list[Ints], other: Graph
 ) -> _Chosen:
     """The facts of a split of another graph, or all of them where it comes in one piece."""
-    whole = not len(other.valid) + len(other.test)
+    everything = other.all_in_train().train
+    whole = other.draw is not None or len(everything) == len(other.train)
     split = "all" if whole else config.split
-    matched = match(graph, other, other.train if whole else other.splits[split])
-    theirs = [match(graph, other, facts).facts for facts in other.splits.values()]
-    index = KnownAnswers.of(*known, *theirs, predicates=len(graph.predicates))
+    theirs = match(graph, other, everything)
+    matched = theirs if whole else match(graph, other, other.splits[split])
+    index = KnownAnswers.of(*known, theirs.facts, predicates=len(graph.predicates))
     return _Chosen(split, matched.facts, index, other.name, matched.left_out)
 
 

@@ -74,6 +74,12 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def clear_parts(path: Path, name: str = "") -> None:
+    """Remove what a kill left half-written, of all files or of the one that is named."""
+    for part in path.glob(f".{name}*.part"):
+        part.unlink(missing_ok=True)
+
+
 def _no_run(path: Path) -> RunError:
     """What a path is that is no run; in a folder of runs, such as a search, one can be chosen."""
     if not path.is_dir():

@@ -16,7 +16,10 @@ class Epoch:
 
     epoch: int
     loss: float
-    """Mean log-loss of a fact, the second loss included, without the regularizer."""
+    """Mean log-loss of an example, the second loss included, without the regularizer.
+
+    In the standard setting an example is a fact with both of its losses.
+    """
     penalty: float
     rate: float
     seconds: float

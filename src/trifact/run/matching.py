@@ -12,6 +12,8 @@ from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.graph.vocabulary import Vocabulary
 
+SEARCH = 20  # names to read, in whose time one is found by bisection
+
 
 @dataclass(frozen=True)
 class Matched:
@@ -56,11 +58,16 @@ def false_facts(graph: Graph, other: Graph) -> tuple[Ints, dict[str, int]]:
     matched = match_some(graph, other)
     known = graph.known().contains(matched.facts)
     if known.all():
-        raise RunError(f"{other.name}: all of its facts are facts of the graph, so none is false")
+        known_names = " with names that the run knows" if matched.left_out["facts"] else ""
+        facts = f"all of its facts{known_names} are facts of the graph"
+        raise RunError(f"{other.name}: {facts}, so none is false")
     return matched.facts[~known], {**matched.left_out, "known": int(known.sum())}
 
 
 def places(names: Vocabulary, known: Vocabulary) -> Ints:
     """The id of each name among the known ones, or -1."""
+    if len(names) * SEARCH < len(known):
+        found = map(known.find, names)
+        return np.array([-1 if place is None else place for place in found], dtype=np.int64)
     ids = {name: i for i, name in enumerate(known)}
     return np.array([ids.get(name, -1) for name in names], dtype=np.int64)

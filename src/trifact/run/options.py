@@ -22,7 +22,7 @@ class TrainConfig(Config):
 
     model: str = option("complex", "which model", choices=("cp", "distmult", "complex"))
     rank: int | None = option(
-        None, "number of terms of the decomposition; by rule if not given", low=1
+        None, "number of terms of the decomposition; by rule if not given", low=1, high=1_000_000
     )
     setting: str = option(
         "reciprocal", "how subjects are asked for", choices=("reciprocal", "standard")
@@ -42,13 +42,15 @@ class TrainConfig(Config):
     patience: int = option(5, "validations without a better MRR before it stops", low=1)
     warm_start: str = option("", "begin with the factors of the run in this folder")
     init_scale: float = option(1e-3, "standard deviation of the first factors", low=0)
-    seed: int = option(0, "seed of factors and batches", low=0)
+    seed: int = option(0, "seed of factors and batches", low=0, high=2**32 - 1)
     precision: str = option("auto", "type of the products", choices=("auto", "float32", "bfloat16"))
     device: str = option("cpu", "where to compute", choices=("cpu", "cuda", "mps"))
     threads: int | None = option(
         None, "threads of the CPU; as torch chooses if not given", low=1, high=1024
     )
-    budget_mb: int = option(256, "memory of a step beside its tables, in MB", low=1)
+    budget_mb: int = option(
+        256, "memory of a step beside its tables, in MB; a large batch may take more", low=1
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,6 +61,8 @@ class TrainConfig(Config):
             raise ConfigError("DURA has one lambda, reg; leave reg_predicates out")
         if self.regularizer == "dura" and self.weighting == "none":
             raise ConfigError("DURA goes by facts; weighting none is for n3, fro and nuc2")
+        if self.schedule == "plateau" and not self.validate_every:
+            raise ConfigError("the schedule plateau goes by validation; validate_every is 0")
 
 
 def resolved(config: TrainConfig, graph: Graph) -> TrainConfig:
@@ -68,11 +72,11 @@ def resolved(config: TrainConfig, graph: Graph) -> TrainConfig:
     are less than five facts for each entity; as many queries a step as make about 100 steps an
     epoch, at least 50 and at most 1000.
     """
-    queries, entities = len(graph.queries("train")), len(graph.entities)
+    entities = len(graph.entities)
     rank = 200 if entities <= 20_000 else 100
     reg = 0.15 if len(graph.train) < 5 * entities else 0.05
     return config.replace(
         rank=config.rank or rank,
         reg=reg if config.reg is None else config.reg,
-        batch=config.batch or min(max(queries // 100, 50), 1000),
+        batch=config.batch or min(max(len(graph.queries("train")) // 100, 50), 1000),
     )

@@ -75,7 +75,7 @@ def _predicates(graph: Graph, found: Description) -> str:
             graph.predicate_label(row.predicate),
             *(f"{count:,}" for count in (row.facts, row.subjects, row.objects)),
             *(f"{degree:.1f}" for degree in (row.out_degree, row.in_degree)),
-            row.category,
+            row.category or "-",
         ]
         for row in shown
     ]

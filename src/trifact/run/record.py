@@ -11,10 +11,10 @@ from typing import Any
 
 from trifact.durable import read_json
 from trifact.errors import RunError
-from trifact.graph.description import CATEGORIES
+from trifact.graph.description import CATEGORIES, predicate_rows
 from trifact.graph.graph import Graph
 from trifact.run import metrics
-from trifact.run.categories import membership, predicate_rows
+from trifact.run.categories import membership
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.ranktable import SIDES, Ranked, RankTable
 
@@ -49,7 +49,7 @@ def _section(
             {
                 "predicate": graph.predicates[predicate],
                 "label": graph.predicate_label(predicate),
-                "category": rows[predicate].category if rows[predicate].facts else None,
+                "category": rows[predicate].category or None,
                 "train_facts": rows[predicate].facts,
                 **row,
             }

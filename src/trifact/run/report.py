@@ -93,14 +93,17 @@ def _curves(subjects: Sequence[Subject]) -> str:
     unit, length = ("seconds", 1.0) if longest < 120 else ("minutes", 60.0)
     charts = []
     for what, y, field in (
-        ("Loss", "mean loss of a fact", "loss"),
+        ("Loss", "mean loss of an example", "loss"),
         ("Validation MRR", "MRR", "mrr"),
     ):
         by_epoch = [Series(name, _points(history, field)) for name, history in histories]
         by_time = [Series(name, _points(history, field, length)) for name, history in histories]
         charts.append(figure(f"{what} by epoch", line_chart(by_epoch, x="epoch", y=y)))
         charts.append(figure(f"{what} by time", line_chart(by_time, x=f"{unit} of training", y=y)))
-    return legend([name for name, _ in histories]) + side_by_side(*charts)
+    settings = {subject.run.config.setting for subject in subjects}
+    both = "In the standard setting an example has two losses, so its curve lies higher."
+    note = paragraph(both) if len(settings) > 1 else ""
+    return legend([name for name, _ in histories]) + note + side_by_side(*charts)
 
 
 def _points(history: list[Epoch], field: str, length: float = 0) -> list[tuple[float, float]]:

@@ -27,6 +27,7 @@ from trifact.run.folder import (
     HISTORY,
     MACHINE,
     TUNING,
+    clear_parts,
     locked,
     name_for,
     new_folder,
@@ -108,6 +109,8 @@ def train(
     if not len(graph.train):
         raise TrainingError(f"{graph.name}: there is no fact to train on")
     config = resolved(config or TrainConfig(), graph)
+    if config.schedule == "plateau" and not len(graph.valid):
+        raise TrainingError(f"{graph.name}: it has no validation facts, by which plateau goes")
     check_device(config.device)
     if config.warm_start:
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
@@ -117,8 +120,8 @@ def train(
     path = new_folder(out or unused_folder(name))
     with locked(path), using_threads(config.threads):
         config = with_precision(config, graph)
-        for part in (*path.glob(".*.part"), path / TUNING):  # of one that was cut off
-            part.unlink(missing_ok=True)
+        clear_parts(path)
+        (path / TUNING).unlink(missing_ok=True)  # of one that was cut off
         save_graph(graph, path)
         write_text(path / MACHINE, json.dumps(machine.describe(), indent=2) + "\n")
         if tuning:
@@ -146,6 +149,7 @@ def resume(
     config = config.replace(**changes)
     check_device(config.device)
     with locked(path), using_threads(config.threads):
+        clear_parts(path, HISTORY)
         training = Training(open_graph(path), config, path, progress)
         training.restore()
         save_config(path, config)
@@ -203,7 +207,7 @@ class Training:
                 epoch = self._close_epoch()
                 history.append(self.path / HISTORY, epoch)
                 self.state.finished = on_epoch(epoch) or ""
-                if epoch.mrr is not None:
+                if epoch.mrr is not None and not self._ended():
                     self.save()
         if self.state.best_mrr < 0:  # nothing was validated: the last is the best
             self._save_best(self.state.epoch - 1, -1.0)
@@ -376,7 +380,7 @@ class Training:
                 entities=model.entities,
                 predicates=model.predicates,
             ),
-            # half for logits; the rest is for the rows that a batch touches
+            # half for logits; the rest is for the rows of a batch, which no budget bounds
             work=Workspace(budget=config.budget_mb * 2**20 // 2, dtype=type_of_products(config)),
         )
 

@@ -32,8 +32,11 @@ class Ranks(NamedTuple):
 
     @property
     def realistic(self) -> Tensor:
-        """The mean of the two, float64: the expected rank if ties are broken at random."""
-        return (self.optimistic + self.pessimistic).double() / 2
+        """The mean of the two, float64: the expected rank if ties are broken at random.
+
+        On the CPU, for not every device has float64.
+        """
+        return (self.optimistic + self.pessimistic).cpu().double() / 2
 
     def mrr(self) -> float:
         """The mean reciprocal of the realistic ranks."""
