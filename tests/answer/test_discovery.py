@@ -297,3 +297,15 @@ def test_factors_that_change_before_the_sweep_are_refused(
     with pytest.raises(RunError, match="its factors changed; try again"):
         discover(run, out=tmp_path / "new.tsv")
     assert not list(tmp_path.glob("*new.tsv*"))
+
+
+def test_probabilities_of_a_given_mixture_are_said_to_be_that(
+    keep_run: KeepRun, tmp_path: Path
+) -> None:
+    false = [(f"e{i:02}", "p1", f"e{j:02}") for i in range(9) for j in range(9)]
+    run = keep_run(DENSE)
+    calibrate(run, negatives=trifact.load(false, valid=0.0, test=0.0))
+    shown = " ".join(said(str(run.path), "--top", "9").split())
+    assert "these probabilities were fitted on true facts and the false ones of" in shown
+    calibrate(run)
+    assert "false ones of" not in " ".join(said(str(run.path), "--top", "9").split())

@@ -27,6 +27,7 @@ from trifact.graph.layouts import layout_of
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import read_in_order
 from trifact.progress import silent
+from trifact.run.options import TrainConfig, resolved
 
 Make = Callable[[str, bytes | str], Path]
 WHOLE: dict[str, Any] = {"valid": 0.0, "test": 0.0}
@@ -288,3 +289,11 @@ def test_names_that_differ_by_blanks_are_said(file: Make) -> None:
     assert " France" in graph.entities
     path = file("g.csv", "Paris,capital of,France \n")
     assert len(trifact.load(path, **WHOLE).notes) == 1
+
+
+def test_repeated_facts_are_said_and_do_not_make_a_graph_dense() -> None:
+    facts = [(f"e{i}", "p", f"e{(i + k) % 9}") for i in range(9) for k in range(1, 5)]
+    once, thrice = (trifact.load(facts * times, **WHOLE) for times in (1, 3))
+    assert not any("repeat" in note for note in once.notes)
+    assert "72 facts repeat another one" in thrice.notes[-1]
+    assert resolved(TrainConfig(), once).reg == resolved(TrainConfig(), thrice).reg == 0.15

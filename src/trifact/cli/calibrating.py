@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from trifact.answer.options import CalibrateConfig
 from trifact.cli.classifying import say_what_was_left_out
 from trifact.cli.facts import as_said, facts_of
 from trifact.cli.screen import heading, say, screen, table, watching
-from trifact.errors import ConfigError
-from trifact.run.reliability import FILE, summary
+from trifact.errors import ConfigError, RunError
+from trifact.run.reliability import FILE, read_kept, summary
 from trifact.run.run import Run
 
 SHOWN = 5
@@ -37,6 +38,7 @@ def run_calibration(
     said = as_said(reading, of=any(negatives), flag="--negatives")
     with watching() as progress:
         false, of_test = (facts_of(f, said, progress) if f else None for f in negatives)
+        before = _kept(run)
         found = calibrate(run, config, negatives=false, progress=progress)
         if of_test is not None:
             judged = judge(run, found, config, negatives=of_test, progress=progress)
@@ -50,7 +52,16 @@ def run_calibration(
         typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
         show(run, found.record, judged)
-    say(f"kept in {run.path / FILE}")
+    replaced = before is not None and before["fitted"]["negatives"] != fitted["negatives"]
+    instead = "; what was fitted on other facts is replaced" if replaced else ""
+    say(f"kept in {run.path / FILE}{instead}")
+
+
+def _kept(run: Run) -> dict[str, Any] | None:
+    """The calibration until now; one that is damaged is none."""
+    with suppress(RunError):
+        return read_kept(run)
+    return None
 
 
 def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> None:

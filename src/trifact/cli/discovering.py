@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from trifact.answer.calibration import advice
 from trifact.answer.discovery import Discovery, discover
 from trifact.answer.options import DiscoverConfig
 from trifact.cli.screen import count, heading, say, screen, share, table, watching
+from trifact.run.reliability import read_kept
 from trifact.run.run import Run
 
 SHOWN = 20
@@ -71,6 +73,16 @@ def _why_nothing(config: DiscoverConfig, pairs: int) -> str:
     return f"{again if config.single else ''}{more}"
 
 
+def _about_pool(run: Run) -> list[str]:
+    """A warning, if the probabilities are not about answers of its own."""
+    kept = read_kept(run)
+    if kept is None or kept["fitted"]["negatives"] is None:
+        return []
+    pool = f"true facts and the false ones of {kept['fitted']['negatives']}"
+    advice = f"trifact calibrate {shlex.quote(str(run.path))} fits them on the model's own answers"
+    return [f"these probabilities were fitted on {pool}, which new facts are not like; {advice}"]
+
+
 def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
     """What to know about the list, one sentence each."""
     about, notes = found.expected, list[str]()
@@ -82,6 +94,7 @@ def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
     elif len(found):
         mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]
         notes.append(f"mean probability of the new facts by the run's calibration: {mean:.3f}")
+        notes += _about_pool(run)
     if about is None:
         of = " of these predicates" if config.predicates else ""
         return [*notes, f"no fact{of} was held out, so the list has no estimate of its own"]

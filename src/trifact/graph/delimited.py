@@ -163,7 +163,8 @@ def _columns(
     if known:
         return _named(known, [plain(cell) for cell in first])
     if len(first) != 3 and not config.skip_bad_lines:
-        raise ValueError(_width_problem(first, 3))
+        separator = "; another separator? see --delimiter" if len(first) == 1 else ""
+        raise ValueError(_width_problem(first, 3) + separator)
     return None
 
 
@@ -184,7 +185,6 @@ def _three(columns: list[int]) -> tuple[int, int, int]:
 def _width_problem(record: list[str], expected: int) -> str:
     found = len(record)
     hint = "; choose three with --columns" if found > expected else ""
-    hint = "; another separator? see --delimiter" if found == 1 else hint
     hint = "; a comment? see --comment" if record[0].startswith("#") else hint
     return f"expected {expected} columns, found {found}{hint}"
 

@@ -11,6 +11,7 @@ from trifact.errors import InputError
 from trifact.graph import benchmarks, cache
 from trifact.graph.catalogue import Benchmark
 from trifact.graph.graph import Graph
+from trifact.graph.known import starts_of_runs
 from trifact.graph.labels import labels_for
 from trifact.graph.layouts import Layout, layout_of
 from trifact.graph.options import LoadConfig
@@ -111,6 +112,10 @@ def _graph(
     """The graph of what was read: labels are looked for beside `path`, what is whole is split."""
     labels, label_notes = labels_for(path, config)
     splits, notes, draw = reading.splits, (*reading.notes, *label_notes), None
+    repeated = sum(len(facts) - len(starts_of_runs(*facts.T)) for facts in splits.values())
+    if repeated:
+        facts = "1 fact repeats" if repeated == 1 else f"{repeated:,} facts repeat"
+        notes = (*notes, f"{facts} another one; each counts as often as it stands there")
     if whole and (config.valid or config.test):
         draw = Draw(config.valid, config.test, config.split_seed)
         splits = draw.split(splits["train"])

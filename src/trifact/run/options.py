@@ -69,12 +69,14 @@ def resolved(config: TrainConfig, graph: Graph) -> TrainConfig:
     """The settings with rank, lambda and batch filled in where they were left open.
 
     The rule: 200 terms up to 20,000 entities and 100 beyond; lambda 0.05, and 0.15 where there
-    are less than five facts for each entity; as many queries a step as make about 100 steps an
-    epoch, at least 50 and at most 1000.
+    are less than five distinct facts for each entity; as many queries a step as make about 100
+    steps an epoch, at least 50 and at most 1000.
     """
-    entities = len(graph.entities)
+    from trifact.graph.known import starts_of_runs
+
+    entities, facts = len(graph.entities), len(starts_of_runs(*graph.train.T))
     rank = 200 if entities <= 20_000 else 100
-    reg = 0.15 if len(graph.train) < 5 * entities else 0.05
+    reg = 0.15 if facts < 5 * entities else 0.05
     return config.replace(
         rank=config.rank or rank,
         reg=reg if config.reg is None else config.reg,
