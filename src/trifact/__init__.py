@@ -75,7 +75,7 @@ def load(source: object, **settings: Any) -> Graph:  # noqa: ANN401
 
 
 def train(
-    graph: Graph,
+    graph: object,
     *,
     out: str | os.PathLike[str] | None = None,
     on_epoch: Callable[[Epoch], str | None] = lambda epoch: None,
@@ -83,23 +83,25 @@ def train(
 ) -> Run:
     """Train a model on a graph, and calibrate it on the validation facts, if there are some.
 
+    The graph is one that `load` gave, or whatever it takes.
     `settings` are the fields of `TrainConfig`. `on_epoch` is called after each epoch, with what
     it came to (`print` shows that); if it says a text, training ends there for that reason.
     """
     from trifact.answer.calibration import calibrate_new
     from trifact.answer.run import Run
+    from trifact.graph.loading import loaded
     from trifact.run.options import TrainConfig
     from trifact.run.training import train as train_model
 
     folder = None if out is None else Path(out)
     config = TrainConfig.from_values(settings)
-    run = Run(train_model(graph, config, out=folder, on_epoch=on_epoch).path)
+    run = Run(train_model(loaded(graph), config, out=folder, on_epoch=on_epoch).path)
     calibrate_new(run, say=warnings.warn)
     return run
 
 
 def search(
-    graph: Graph,
+    graph: object,
     space: str | os.PathLike[str] | Mapping[str, Any],
     *,
     out: str | os.PathLike[str] | None = None,
@@ -107,9 +109,11 @@ def search(
 ) -> Found[Run]:
     """Train over a space of settings: a file's, one by name, or values as a file has them.
 
+    The graph is one that `load` gave, or whatever it takes.
     `settings` are the fields of `SearchConfig`. Trials are trained in processes of their own, so a
     script calls this below `if __name__ == "__main__":`.
     """
+    from trifact.graph.loading import loaded
     from trifact.trials.found import Found
     from trifact.trials.options import SearchConfig
     from trifact.trials.search import begin
@@ -118,7 +122,7 @@ def search(
 
     chosen, given = read_space(space)
     config = SearchConfig.from_values({**given, **settings})
-    made = begin(graph, chosen, config, out=None if out is None else Path(out))
+    made = begin(loaded(graph), chosen, config, out=None if out is None else Path(out))
     made.run()
     trials = best_first(made.trials())
     best = made.folder_of_best(trials)

@@ -96,3 +96,12 @@ def test_everything_prints_as_one_short_line(run: Run) -> None:
     assert lines[2].startswith("Calibration(3 predicates, prior ")
     assert lines[3] == "Discovery(3 rows, 8 columns)"
     assert lines[4].startswith("Explanation(e01 · p1 · Town 2: ")
+
+
+def test_what_can_be_loaded_can_be_trained_on(tmp_path: Path) -> None:
+    facts = [(f"e{i}", "next", f"e{i + 1}") for i in range(20)]
+    with pytest.warns(UserWarning, match="no probabilities"):
+        run = trifact.train(facts, out=tmp_path / "run", rank=2, epochs=1)
+    assert len(run.graph().entities) == 21
+    with pytest.raises(trifact.TrifactError, match="nowhere"):
+        trifact.train(tmp_path / "nowhere.tsv", rank=2)

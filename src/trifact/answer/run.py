@@ -50,10 +50,11 @@ class Run(run.Run):
         `settings` are the fields of `EvaluateConfig`. It is kept with the run; one that cannot be
         written to is evaluated with a warning.
         """
+        from trifact.graph.loading import loaded
         from trifact.run.evaluation import measure
         from trifact.run.protocol import EvaluateConfig
 
-        other = None if isinstance(graph, str) else _loaded(graph)
+        other = None if isinstance(graph, str) else loaded(graph)
         named = {"graph": graph if other is None else other.name, **settings}
         found = measure(self, EvaluateConfig.from_values(named), other=other)
         try:
@@ -73,8 +74,9 @@ class Run(run.Run):
         """
         from trifact.answer.calibration import calibrate
         from trifact.answer.options import CalibrateConfig
+        from trifact.graph.loading import loaded
 
-        false = None if negatives is None else _loaded(negatives)
+        false = None if negatives is None else loaded(negatives)
         return calibrate(self, CalibrateConfig.from_values(settings), negatives=false)
 
     def discover(
@@ -129,11 +131,3 @@ class Run(run.Run):
         from trifact.answer.export import export
 
         return export(self, Path(to), form=format, checkpoint=checkpoint, overwrite=overwrite)
-
-
-def _loaded(graph: object) -> Graph:
-    """A graph as it is, or one of whatever `trifact.load` takes."""
-    from trifact.graph.graph import Graph
-    from trifact.graph.loading import load
-
-    return graph if isinstance(graph, Graph) else load(graph)

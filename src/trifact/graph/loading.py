@@ -101,6 +101,11 @@ def _load(place: Place, config: LoadConfig, progress: Progress) -> Graph:
     return _graph(name, reading, config, path=path, whole=set(layout.facts) == {"train"})
 
 
+def loaded(graph: object) -> Graph:
+    """A graph as it is, or that of whatever `load` takes."""
+    return graph if isinstance(graph, Graph) else load(graph)
+
+
 def _graph(
     name: str,
     reading: Reading,
