@@ -19,6 +19,7 @@ from trifact.answer.predictor import Predictor
 from trifact.answer.run import Run as AnsweringRun
 from trifact.errors import InputError
 from trifact.graph.graph import Graph
+from trifact.graph.options import LoadConfig
 from trifact.run import training
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -155,6 +156,23 @@ def test_what_cannot_be_solved_is_said_with_its_place(
     path.write_text(lines)
     with pytest.raises(InputError, match=problem):
         fold(keep_run(towns), path)
+
+
+def test_what_cannot_be_solved_can_be_skipped(towns: Graph, keep_run: KeepRun) -> None:
+    good = [("x", "p0", "e03"), ("x", "p1", "y"), ("y", "p0", "e01")]
+    bad = [("x", "p9", "e01"), ("x", "p0", "lonely"), ("lonely", "p1", "lonely")]
+    bad += [("only", "p9", "e01")]
+    skip = LoadConfig(skip_bad_lines=True)
+    with_bad, without = (fold(keep_run(towns, f"{i}"), facts, reading=skip)
+                         for i, facts in enumerate((good + bad, good)))  # fmt: skip
+    assert with_bad.doubts[0].startswith("4 facts left out: ")
+    assert without.doubts == ()
+    assert [*with_bad.graph.entities] == [*without.graph.entities]
+    assert with_bad.graph.content_hash == without.graph.content_hash
+    for name, table in with_bad.model.tables.items():
+        assert torch.equal(table, without.model.tables[name])
+    with pytest.raises(InputError, match="'only' is new, and has no fact with"):
+        fold(keep_run(towns, "3"), bad[3:], reading=skip)
 
 
 def test_the_place_is_found_in_a_packed_file_and_left_out_of_a_folder(

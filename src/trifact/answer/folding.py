@@ -104,6 +104,9 @@ def _doubts(newcomers: Newcomers, found: list[Fold]) -> tuple[str, ...]:
     doubts = list[str]()
     if newcomers.without:
         doubts.append(f"{_facts(newcomers.without)} without a new entity: left out")
+    if newcomers.skipped:
+        why = "their predicate is not known, or a new entity has no fact with a known one"
+        doubts.append(f"{_facts(newcomers.skipped)} left out: {why}")
     if unsure := [entity.name for entity in found if not entity.solved.converged]:
         doubts.append(f"not solved to the end: {', '.join(unsure)}")
     return tuple(doubts)

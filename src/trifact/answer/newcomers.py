@@ -20,8 +20,11 @@ from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import BadLines, Source
 from trifact.graph.vocabulary import Vocabulary
+from trifact.run.matching import places
+from trifact.run.ranktable import Bools
 
 Facts = str | os.PathLike[str] | Iterable[Any]
+SKIP = "; --skip-bad-lines leaves such facts out"
 
 
 @dataclass(frozen=True)
@@ -36,36 +39,62 @@ class Newcomers:
     """For each new entity its facts with old ones, in the old ids; the new one has the id N."""
     without: int
     """How many facts of the source have no new entity; they are left out."""
+    skipped: int
+    """How many have a predicate that is not known, or a new entity that cannot be solved."""
     notes: tuple[str, ...]
     """How the facts were read, for people."""
 
 
 def read_newcomers(graph: Graph, source: Facts, reading: LoadConfig | None = None) -> Newcomers:
-    """The new entities of a file or of tuples; an InputError where they cannot be solved."""
+    """The new entities of a file or of tuples.
+
+    An InputError where one of them, or a predicate, cannot be had; where bad lines are skipped,
+    such facts are.
+    """
     reading = (reading or LoadConfig()).replace(valid=0.0, test=0.0)
     other = load(source, reading)
     place = _Place(source, reading)
-    names = [name for name in other.entities if graph.entities.find(name) is None]
-    if not names:
-        raise place.error("there is no new entity in it: the run knows all of them")
-    _refuse_known(names, graph, place)
-    wider = Vocabulary.of([*graph.entities, *names])
-    entities = np.array([_id(wider, name) for name in other.entities], dtype=np.int64)
-    places = np.array([_id(wider, name) for name in names], dtype=np.int64)
-    old = np.delete(np.arange(len(wider)), places)
     theirs = np.concatenate(list(other.splits.values()))
-    about = np.isin(entities[theirs[:, [0, 2]]], places).any(axis=1)
+    new = np.array([graph.entities.find(name) is None for name in other.entities])
+    if not new.any():
+        raise place.error("there is no new entity in it: the run knows all of them")
+    _refuse_known([other.entities[i] for i in np.flatnonzero(new).tolist()], graph, place)
+    about = new[theirs[:, [0, 2]]].any(axis=1)
     predicates = _predicates(graph, other, theirs[about], place)
-    subject, predicate, object_ = theirs[about].T
+    kept = about & (predicates[theirs[:, 1]] >= 0)
+    solvable = _with_old_ones(theirs[kept], new)
+    names = [other.entities[i] for i in np.flatnonzero(solvable).tolist()]
+    lonely = new & ~solvable
+    if lonely.any() and not (reading.skip_bad_lines and names):
+        name = other.entities[int(np.argmax(lonely))]
+        why = "is new, and has no fact with an entity that the run knows; it needs one"
+        raise place.error(f"{name!r} {why}{SKIP if names else ''}", name)
+    kept &= ~lonely[theirs[:, [0, 2]]].any(axis=1)
+    wider = Vocabulary.of([*graph.entities, *names])
+    entities = places(other.entities, wider)
+    ids = places(Vocabulary.of(names), wider)
+    old = np.delete(np.arange(len(wider)), ids)
+    subject, predicate, object_ = theirs[kept].T
     facts = np.stack([entities[subject], predicates[predicate], entities[object_]], axis=1)
-    labels = {int(entities[i]): label for i, label in other.entity_labels.items()}
-    joined = _joined(graph, wider, old, facts, labels)
-    own = _own_facts(facts, places, old)
-    for name, some in zip(names, own, strict=True):
-        if not len(some):
-            why = "is new, and has no fact with an entity that the run knows; it needs one"
-            raise place.error(f"{name!r} {why}", name)
-    return Newcomers(joined, places, old, facts, own, int((~about).sum()), other.notes)
+    labels = {int(entities[i]): label for i, label in other.entity_labels.items() if not lonely[i]}
+    return Newcomers(
+        _joined(graph, wider, old, facts, labels),
+        ids,
+        old,
+        facts,
+        _own_facts(facts, ids, old),
+        without=int((~about).sum()),
+        skipped=int(about.sum() - kept.sum()),
+        notes=other.notes,
+    )
+
+
+def _with_old_ones(facts: Ints, new: Bools) -> Bools:
+    """Which of the new entities have a fact with one that is not new."""
+    ends, found = facts[:, [0, 2]], np.zeros_like(new)
+    one = new[ends].sum(axis=1) == 1
+    found[ends[one]] = True
+    return found & new
 
 
 def _refuse_known(names: list[str], graph: Graph, place: _Place) -> None:
@@ -117,21 +146,16 @@ def _joined(
 
 
 def _predicates(graph: Graph, other: Graph, facts: Ints, place: _Place) -> Ints:
-    """The ids of the predicates of some facts; one that the run does not know is refused."""
+    """The ids of the predicates of some facts; one that the run does not know is refused, or -1."""
     names, found = Names(graph), np.full(len(other.predicates), -1)
     for predicate in np.unique(facts[:, 1]).tolist():
         name = other.predicates[predicate]
         try:
             found[predicate] = names.predicate(name)
         except InputError as error:
-            raise place.error(f"{error.problem} (new ones need training)", name) from None
+            if not place.reading.skip_bad_lines:
+                raise place.error(f"{error.problem} (new ones need training){SKIP}", name) from None
     return found
-
-
-def _id(names: Vocabulary, name: str) -> int:
-    place = names.find(name)
-    assert place is not None
-    return place
 
 
 @dataclass(frozen=True)
