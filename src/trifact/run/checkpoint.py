@@ -26,9 +26,12 @@ Parts = dict[str, dict[str, Tensor]]
 
 def save(folder: Path, name: str, parts: Parts, state: dict[str, Any]) -> None:
     """Save parts (each a file of named tensors) and plain state as checkpoint `name`."""
-    files = {part: _save_part(folder, part, tensors) for part, tensors in parts.items()}
-    manifest = {"format": FORMAT, "files": files, "state": state}
-    write_text(folder / f"{name}.json", json.dumps(manifest, indent=2) + "\n")
+    try:
+        files = {part: _save_part(folder, part, tensors) for part, tensors in parts.items()}
+        manifest = {"format": FORMAT, "files": files, "state": state}
+        write_text(folder / f"{name}.json", json.dumps(manifest, indent=2) + "\n")
+    except OutputError as error:
+        raise OutputError(f"{error}; what was saved before is kept, {_go_on(folder)}") from None
     _remove_unnamed(folder)
 
 
@@ -58,9 +61,12 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
         advice="train again",
     )
     if manifest is None:
-        go_on = f"trifact train --resume {shlex.quote(str(folder.parent))}"
-        raise RunError(f"{folder.parent}: it has no checkpoint {name} yet; go on with: {go_on}")
+        raise RunError(f"{folder.parent}: it has no checkpoint {name} yet; {_go_on(folder)}")
     return manifest
+
+
+def _go_on(folder: Path) -> str:
+    return f"go on with: trifact train --resume {shlex.quote(str(folder.parent))}"
 
 
 def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str, str]:
