@@ -26,8 +26,9 @@ from trifact.answer.rowobjective import NONE
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.run.options import TrainConfig
+from trifact.run.preparation import norm_of
 from trifact.tensor.models import Model
-from trifact.tensor.regularizers import Regularizer, regularizer
+from trifact.tensor.regularizers import Regularizer
 from trifact.tensor.trilinear import Role
 from trifact.tensor.workspace import row_blocks
 
@@ -145,11 +146,6 @@ class Norms:
 
     @cached_property
     def _regularizer(self) -> Regularizer:
-        config = self.config
-        assert config.reg is not None
-        return regularizer(
-            config.regularizer,
-            entity=config.reg,
-            predicate=config.reg_predicates,
-            weighting=config.weighting,  # type: ignore[arg-type]
-        )
+        norm = norm_of(self.config)
+        assert isinstance(norm, Regularizer)  # DURA goes by facts: rowdura.py
+        return norm

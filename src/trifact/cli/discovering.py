@@ -79,8 +79,8 @@ def _about_pool(run: Run) -> list[str]:
     if kept is None or kept["fitted"]["negatives"] is None:
         return []
     pool = f"true facts and the false ones of {kept['fitted']['negatives']}"
-    advice = f"trifact calibrate {shlex.quote(str(run.path))} fits them on the model's own answers"
-    return [f"these probabilities were fitted on {pool}, which new facts are not like; {advice}"]
+    other = f"trifact calibrate {shlex.quote(str(run.path))} fits them on the model's own answers"
+    return [f"these probabilities were fitted on {pool}, which new facts are not like; {other}"]
 
 
 def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:

@@ -46,12 +46,13 @@ def read_parquet(
 
 def read_table(frame: object, split: str, config: LoadConfig, table: FactTable) -> Added:
     """Add the facts of a pandas, polars or Arrow table."""
-    bad = BadLines(Path(f"{type(frame).__module__.split('.')[0]} table"), config.skip_bad_lines)
+    library = type(frame).__module__.split(".")[0]
+    bad = BadLines(Path(f"{library} table"), config.skip_bad_lines)
     try:
         # copied first: some tables, such as Arrow's readers, can be read only once
         with table.registered(frame) as name, table.keeping_order():
             table.query(f"create temp table copied as from {name}")
-        if bad.path.name == "pandas table":
+        if library == "pandas":
             types = _types("copied", table)
             for name in _columns(types, config, bad.path):
                 _check_cells(frame, [*types].index(name), name, bad.path)
