@@ -14,6 +14,16 @@ PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 TOP = """# Commands
 
 Made by `make docs` from the commands themselves. Every command also has `--help`.
+
+A name that begins with `-` comes after all options and `--`: `trifact predict RUN -k 3 -- -x p`.
+
+| exit code | |
+|---|---|
+| 0 | done |
+| 1 | the machine, or numbers: no disk, no memory, no download, a training that diverged |
+| 2 | what was given: an option, a file, a name, a run; stderr says what to do, in one sentence |
+| 130 | Ctrl-C; what can be resumed is kept, and the sentence says how |
+| 141, 143 | whoever read the output has gone; SIGTERM |
 """
 
 

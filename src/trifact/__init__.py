@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
+
+if sys.platform == "win32":
+    raise ImportError("trifact needs Linux or macOS; on Windows it works in WSL")
 
 if TYPE_CHECKING:
     from trifact.answer.run import Run as Run

@@ -111,6 +111,12 @@ def test_a_predicate_that_validation_lacks_has_the_map_of_all(
     log_odds = slope * SCORES + intercept
     said = found.probabilities(SCORES, np.full(len(SCORES), 2))
     np.testing.assert_allclose(said, 1 / (1 + np.exp(-log_odds)), rtol=1e-12)
+    assert found.borrowed(np.array([2, there[0], 2])).tolist() == [True, False, True]
+    assert found.doubts(np.array(there)) == []
+    assert (
+        "the probabilities of 2 of these are those of" in found.doubts(np.array([2, 2, *there]))[0]
+    )
+    assert "the probabilities of these are those of" in found.doubts(np.array([2]))[0]
 
 
 def test_next_to_nothing_is_not_fitted_on(world: Run) -> None:

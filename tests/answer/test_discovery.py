@@ -231,6 +231,7 @@ def test_factors_that_are_no_numbers_are_refused(keep_run: KeepRun, tmp_path: Pa
         ({"filter": ("test",)}, "must name train"),
         ({"filter": ("train", "rest")}, "not rest"),
         ({"among": "all"}, "one of roles, observed, types"),
+        ({"among": "observed", "holders": 0.5}, "holders is for among = roles"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], problem: str) -> None:
@@ -309,3 +310,11 @@ def test_probabilities_of_a_given_mixture_are_said_to_be_that(
     assert "these probabilities were fitted on true facts and the false ones of" in shown
     calibrate(run)
     assert "false ones of" not in " ".join(said(str(run.path), "--top", "9").split())
+
+
+def test_probabilities_of_predicates_without_held_out_facts_are_doubted(keep_run: KeepRun) -> None:
+    run = keep_run(replace(DENSE, valid=DENSE.valid[DENSE.valid[:, 1] != 1]))
+    calibrate(run)
+    of_one, of_others = (said(str(run.path), "--predicates", name) for name in ("p1", "p0"))
+    assert "those of an average predicate" in " ".join(of_one.split())
+    assert "those of an average predicate" not in " ".join(of_others.split())

@@ -16,8 +16,10 @@ import trifact
 from tests.answer.test_rows import made, small_graph
 from tests.run.conftest import keep
 from tests.run.conftest import poisoned as poisoned
+from trifact.answer.calibration import calibrate
 from trifact.answer.explanation import _Question, explain
 from trifact.answer.options import ExplainConfig
+from trifact.answer.predictor import Predictor
 from trifact.answer.rows import Rows
 from trifact.cli.explaining import run_explanation
 from trifact.errors import InputError, RunError
@@ -62,7 +64,7 @@ def test_the_planted_reason_comes_first(people: Run) -> None:
     drops = [float(row["drop"] or 0) for row in found.reasons]
     assert drops == sorted(drops, reverse=True)
     assert drops[0] > 3 * abs(drops[1])
-    assert (found.facts, found.tried, found.known) == (5, 5, False)
+    assert (found.facts, found.tried, found.split, found.probability) == (5, 5, None, None)
     assert found.converged
     assert found.trained == pytest.approx(found.solved, abs=0.3)
     assert all(row["predicate"] == "speaks" for row in found.similar)
@@ -82,9 +84,21 @@ def test_a_fact_that_is_known_rests_on_itself(people: Run) -> None:
     s, _, o = graph.train[graph.train[:, 1] == speaks][0].tolist()
     told = graph.entities[s], "speaks", graph.entities[o]
     found = explain(people, told)
-    assert found.known
+    assert found.split == "train"
     assert tuple(found.reasons[0][name] for name in ("subject", "predicate", "object")) == told
     assert all((row["subject"], row["object"]) != (told[0], told[2]) for row in found.similar)
+
+
+@pytest.mark.parametrize("split", ["train", "valid", "test"])
+def test_the_probability_is_that_of_the_fact(keep_run: KeepRun, towns: Graph, split: str) -> None:
+    run = keep_run(towns)
+    calibrate(run)
+    s, p, o = next(fact for fact in towns.splits[split].tolist() if fact[0] != fact[2])
+    fact = towns.entities[s], towns.predicates[p], towns.entities[o]
+    found = explain(run, fact)
+    scored = Predictor.of(run).score([fact])[0]
+    assert found.split == split
+    assert found.probability == pytest.approx(scored["probability"], rel=1e-6)
 
 
 def test_influence_says_nearly_what_leaving_out_does(people: Run) -> None:
@@ -186,6 +200,7 @@ def test_it_is_printed_within_80_columns_and_as_json(
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert "person 07 · speaks" in shown
+    assert "the graph does not have it" in shown
     assert "as trained" in shown
     assert "solved anew from its 5 facts" in shown
     assert "Facts of person 07 that it rests on" in shown

@@ -226,6 +226,7 @@ def test_names_that_a_format_cannot_hold_are_refused(
         ("out.txt", "numpy", "numpy is one file; end its name in .npz"),
         ("folder.npz", "numpy", "it exists and is not a file"),
         ("file", "parquet", "parquet is a folder of files, and this is a file"),
+        ("out.npz", "parquet", "parquet is a folder of files; leave out .npz"),
     ],
 )
 def test_a_wrong_target_is_one_sentence(

@@ -191,7 +191,6 @@ def test_names_are_shown_on_a_screen_without_their_letters(tmp_path: Path) -> No
     assert "est\\xe1 en" in done.stdout
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to handle")
 def test_what_is_terminated_tidies_up(tmp_path: Path) -> None:
     long = "with FactTable(memory_mb=200, disk_gb=1): print('reading', flush=True), time.sleep(99)"
     code = f"""import time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,12 @@ class Best:
     rows: Ints
     answers: Ints
     scores: NDArray[np.float64]
-    """log p(answer | question), normalized over all entities whatever is left out."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Best]) -> Best:
+        """One after the other."""
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
 
 
 def best(
@@ -38,6 +44,7 @@ def best(
 ) -> Best:
     """The k best answers of questions (n, 2): entity, predicate (reciprocal id).
 
+    Scores are log p(answer | question), normalized over all entities whatever is left out.
     `allowed` are the candidates of each predicate; the answers that `hidden` knows are left out.
     `itself` (n,) are the questions that the entity which asks may answer; if not given, all are.
     Scores are held in blocks: with their places they are within `budget` bytes.
@@ -56,7 +63,7 @@ def best(
             scores[torch.from_numpy(rows), torch.from_numpy(questions[rows, 0])] = -torch.inf
         rows, answers, values = largest(scores, k)
         found.append(Best(rows + block.start, answers, values - offsets.double().numpy()[rows]))
-    return Best(*(np.concatenate(parts) for parts in zip(*map(_fields, found), strict=True)))
+    return Best.joined(found)
 
 
 def _leave_out(
@@ -87,7 +94,3 @@ def largest(scores: Tensor, k: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
     before = np.searchsorted(rows, rows)  # rows are ascending, before and after
     order = order[np.arange(len(rows)) - before < k]
     return rows[order], columns[order], values[order]
-
-
-def _fields(found: Best) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    return found.rows, found.answers, found.scores

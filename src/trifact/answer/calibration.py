@@ -22,7 +22,7 @@ from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.progress import Progress, silent
-from trifact.run.ranktable import Floats
+from trifact.run.ranktable import Bools, Floats
 from trifact.run.reliability import FILE, FORMAT, is_current, read_kept
 from trifact.run.run import Run
 
@@ -53,6 +53,19 @@ class Calibration:
         Strictly increasing in the score for each predicate.
         """
         return self.maps.probabilities(scores, predicates)
+
+    def borrowed(self, predicates: Ints) -> Bools:
+        """Which predicates had no fact to fit a map on, and have that of all: (n,) -> (n,)."""
+        return ~np.isin(predicates, [row["id"] for row in self.record["by_predicate"]])
+
+    def doubts(self, predicates: Ints) -> list[str]:
+        """What to know about the probabilities of facts with these predicates: sentences."""
+        borrowed = int(self.borrowed(predicates).sum())
+        if not borrowed:
+            return []
+        which = "these" if borrowed == len(predicates) else f"{borrowed:,} of these"
+        return [f"the probabilities of {which} are those of an average predicate, and may be far "
+                "off: there was no held-out fact to fit their own on"]  # fmt: skip
 
     def with_prior(self, prior: float) -> Calibration:
         """The same where another share of the facts is true.

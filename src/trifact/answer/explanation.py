@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trifact.answer.answers import Answers, Cell
+from trifact.answer.calibration import read_calibration
 from trifact.answer.names import Names
 from trifact.answer.newton import solve
 from trifact.answer.options import ExplainConfig
@@ -34,6 +35,7 @@ from trifact.progress import Progress, silent
 from trifact.run.machine import denormals_flushed
 from trifact.run.run import Run
 from trifact.tensor.models import Model
+from trifact.tensor.scoring import fact_scores
 from trifact.tensor.trilinear import Towards
 
 Fact = tuple[str, str, str]
@@ -49,8 +51,10 @@ class Explanation:
     labels: Fact
     """The same for people: labels, or names where there are none."""
     side: str
-    known: bool
-    """Whether the fact itself is in train."""
+    split: str | None
+    """Where the fact itself is: in "train", "valid" or "test"; None if it is new."""
+    probability: float | None
+    """That the fact is true, by the run's calibration; None where it has none."""
     facts: int
     """Of how many distinct facts the row was solved."""
     tried: int
@@ -94,7 +98,8 @@ def explain(
         fact=_named(graph, ids),
         labels=_labelled(graph, ids),
         side=config.side,
-        known=bool(graph.known("train").contains(np.array([ids])).all()),
+        split=next((name for name in graph.splits if _has(graph, name, ids)), None),
+        probability=_probability(run, graph, model, ids),
         facts=len(question.reached),
         tried=len(tried),
         trained=question.answer(question.trained)[0],
@@ -166,6 +171,18 @@ class _Question:
             kept = torch.from_numpy(self.copies != fact).double()
             found.append(whole - self.answer(self.objective.weighted(kept).minimum(u).point)[0])
         return np.array(found)
+
+
+def _has(graph: Graph, split: str, fact: tuple[int, int, int]) -> bool:
+    return bool((graph.splits[split] == fact).all(axis=1).any())
+
+
+def _probability(run: Run, graph: Graph, model: Model, fact: tuple[int, int, int]) -> float | None:
+    calibration = read_calibration(run)
+    if calibration is None:
+        return None
+    score = fact_scores(model, torch.tensor([fact]), predicates=len(graph.predicates))
+    return float(calibration.probabilities(score.double().numpy(), np.array([fact[1]]))[0])
 
 
 def _own_facts(graph: Graph, entity: int) -> Ints:

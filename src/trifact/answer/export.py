@@ -40,6 +40,7 @@ FOLDERS = {
     "word2vec": (".txt",),
     "projector": ("-vectors.tsv", "-metadata.tsv"),
 }
+ENDINGS = (*FILES.values(), ".parquet", ".txt", ".tsv")  # of files, never of a folder
 TABLES = ("entities", "subjects", "objects", "predicates", "reciprocals")
 ABOUT = "about.json"
 PROJECTOR = "projector_config.pbtxt"  # the name that TensorBoard looks for
@@ -124,6 +125,8 @@ def _check_target(to: Path, form: str) -> None:
         raise OutputError(f"{to}: it exists and is not a file; give another name")
     if form in FOLDERS and to.exists() and not to.is_dir():
         raise OutputError(f"{to}: {form} is a folder of files, and this is a file")
+    if form in FOLDERS and to.suffix.lower() in ENDINGS and not to.exists():
+        raise OutputError(f"{to}: {form} is a folder of files; leave out {to.suffix}")
 
 
 def _names_in_folder(tables: Iterable[str], form: str) -> list[str]:

@@ -49,7 +49,7 @@ def inverses(model: Model, graph: Graph, *, budget: int = BUDGET) -> Answers:
     found = nearest(forwards, np.arange(count), k=1, budget=budget, among=backwards)
     symmetry = _diagonal(forwards, backwards).double().numpy().clip(-1, 1)
     others, values = np.full(count, -1), np.full(count, -1.0)
-    others[found.rows], values[found.rows] = found.others, found.values.clip(-1, 1)
+    others[found.rows], values[found.rows] = found.answers, found.scores.clip(-1, 1)
     order = np.argsort(-np.maximum(symmetry, values), kind="stable").tolist()
     facts = np.bincount(graph.train[:, 1], minlength=count)
     paired = [(j, int(others[j])) for j in order]

@@ -104,6 +104,8 @@ class DiscoverConfig(Config):
         if "train" not in self.filter:
             raise ConfigError("filter must name train: what a model was trained on is not new")
         _check_types(self)
+        if self.among != "roles" and self.holders != DiscoverConfig.holders:
+            raise ConfigError(f"holders is for among = roles, not for {self.among}; leave it out")
 
 
 def _check_types(config: PredictConfig | DiscoverConfig) -> None:

@@ -7,16 +7,15 @@ complex numbers rows are [re | im], so that their inner product is Re <x, conj(y
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from trifact.answer.answers import Answers
-from trifact.answer.best import largest
+from trifact.answer.best import Best, largest
 from trifact.answer.names import Names
 from trifact.answer.options import SimilarConfig
 from trifact.errors import ConfigError, RunError
@@ -58,6 +57,8 @@ def entity_tables(model: Model, role: str = "both") -> list[Tensor]:
     """The tables (N, D) whose rows, side by side, stand for the entities; shared, it is one."""
     sides = {"subject": model.table("subject"), "object": model.table("object")}
     if model.roles["subject"] == model.roles["object"]:
+        if role != "both":
+            raise ConfigError("only in CP has an entity a row for each role; leave role out")
         return [sides["object"]]
     return [*sides.values()] if role == "both" else [sides[role]]
 
@@ -88,32 +89,23 @@ class Vectors:
         return len(self.lengths)
 
 
-@dataclass(frozen=True)
-class Nearest:
-    """Flat, by row of what was asked and then by similarity; ties in the order of the ids."""
-
-    rows: Ints
-    others: Ints
-    values: NDArray[np.float64]
-
-
 def nearest(
     vectors: Vectors, asked: Ints, *, k: int, budget: int, among: Vectors | None = None
-) -> Nearest:
+) -> Best:
     """The k nearest of each vector that is asked for (ids, (n,)), without itself.
 
     They are looked for `among` others with the same ids, or among the vectors themselves. Scores
     are held in blocks: with their places they are within `budget` bytes.
     """
     among = among or vectors
-    work, found = Workspace(budget // 8), list[Nearest]()
+    work, found = Workspace(budget // 8), list[Best]()
     for block in work.blocks(len(asked), among.parts[0]):
         ids = torch.from_numpy(asked[block])
         scores = _similarities(vectors, ids, among, work)
         scores[torch.arange(len(ids)), ids] = -torch.inf
         rows, others, values = largest(scores, k)
-        found.append(Nearest(rows + block.start, others, values))
-    return Nearest(*(np.concatenate(parts) for parts in zip(*map(_fields, found), strict=True)))
+        found.append(Best(rows + block.start, others, values))
+    return Best.joined(found)
 
 
 def _similarities(vectors: Vectors, ids: Tensor, among: Vectors, work: Workspace) -> Tensor:
@@ -139,18 +131,14 @@ def _listed(names: Name) -> list[str]:
 
 
 def _table(
-    found: Nearest, asked: Ints, names: Vocabulary, labels: Mapping[int, str], measure: str
+    found: Best, asked: Ints, names: Vocabulary, labels: Mapping[int, str], measure: str
 ) -> Answers:
-    values = found.values.clip(-1, 1) if measure == "cosine" else found.values
+    values = found.scores.clip(-1, 1) if measure == "cosine" else found.scores
     return Answers(
         {
             "name": [names[i] for i in asked[found.rows].tolist()],
-            "similar": [names[i] for i in found.others.tolist()],
-            "label": [labels.get(i) for i in found.others.tolist()],
+            "similar": [names[i] for i in found.answers.tolist()],
+            "label": [labels.get(i) for i in found.answers.tolist()],
             measure: values.tolist(),
         }
     )
-
-
-def _fields(found: Nearest) -> Iterator[NDArray[np.generic]]:
-    return iter((found.rows, found.others, found.values))

@@ -76,6 +76,9 @@ def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> Non
     out.print(_measures(record, judged), "")
     out.print(_said_and_true(record["reliability"]["bins"]), "")
     out.print(_predicates(record["by_predicate"]))
+    if without := record["predicates"] - len(record["by_predicate"]):
+        had = "1 predicate has" if without == 1 else f"{without:,} predicates have"
+        out.print(f"\n{had} no fact to fit a map on, and the one of all", style="dim")
 
 
 def _measures(record: dict[str, Any], judged: dict[str, Any] | None) -> object:

@@ -6,11 +6,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from trifact.answer.calibration import advice
+from trifact.answer.calibration import advice, read_calibration
 from trifact.answer.discovery import Discovery, discover
 from trifact.answer.options import DiscoverConfig
 from trifact.cli.screen import count, heading, say, screen, share, table, watching
-from trifact.run.reliability import read_kept
 from trifact.run.run import Run
 
 SHOWN = 20
@@ -73,14 +72,18 @@ def _why_nothing(config: DiscoverConfig, pairs: int) -> str:
     return f"{again if config.single else ''}{more}"
 
 
-def _about_pool(run: Run) -> list[str]:
-    """A warning, if the probabilities are not about answers of its own."""
-    kept = read_kept(run)
-    if kept is None or kept["fitted"]["negatives"] is None:
+def _about_probabilities(run: Run, found: Discovery) -> list[str]:
+    """Warnings, if they are not about answers of its own, or not of these predicates."""
+    calibration = read_calibration(run)
+    if calibration is None:
         return []
-    pool = f"true facts and the false ones of {kept['fitted']['negatives']}"
+    fitted, doubts = calibration.record["fitted"], calibration.doubts(found.facts[:, 1])
+    if fitted["negatives"] is None:
+        return doubts
+    pool = f"true facts and the false ones of {fitted['negatives']}"
     other = f"trifact calibrate {shlex.quote(str(run.path))} fits them on the model's own answers"
-    return [f"these probabilities were fitted on {pool}, which new facts are not like; {other}"]
+    unlike = f"these probabilities were fitted on {pool}, which new facts are not like; {other}"
+    return [unlike, *doubts]
 
 
 def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
@@ -94,7 +97,7 @@ def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
     elif len(found):
         mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]
         notes.append(f"mean probability of the new facts by the run's calibration: {mean:.3f}")
-        notes += _about_pool(run)
+        notes += _about_probabilities(run, found)
     if about is None:
         of = " of these predicates" if config.predicates else ""
         return [*notes, f"no fact{of} was held out, so the list has no estimate of its own"]

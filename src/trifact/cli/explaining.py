@@ -15,6 +15,12 @@ from trifact.cli.screen import count, screen, short, table, watching
 from trifact.run.run import Run
 
 NAMES = ("subject", "predicate", "object")
+WHERE = {
+    "train": "it is known: the model was trained on it",
+    "valid": "it is known, and was held out to validate on",
+    "test": "it is known, and was held out to test on",
+    None: "the graph does not have it",
+}
 
 
 def run_explanation(path: Path, fact: Fact, *, settings: dict[str, Any], form: str) -> None:
@@ -32,12 +38,13 @@ def show(found: Explanation) -> None:
     """The fact, what it rests on, and what is like it."""
     out, shown = screen(), dict(zip(NAMES, found.labels, strict=True))
     out.print(" · ".join(short(text, 24) for text in found.labels))
+    probable = "" if found.probability is None else f"probability {found.probability:.3f}; "
+    out.print(f"{probable}{WHERE[found.split]}", style="dim")
     asker, answer = ("subject", "object") if found.side == "subject" else ("object", "subject")
     out.print(
         f"log p of the {answer}: {found.trained:.3f} as trained, {found.solved:.3f} with the "
         f"row of the {asker} solved anew from its {count(found.facts, 'fact')}"
         f"{f'; {found.tried:,} of them were left out in turn' if found.tried < found.facts else ''}"
-        f"{'; the fact itself is in train' if found.known else ''}"
         f"{'' if found.converged else '; it was not solved to the end'}\n",
         style="dim",
     )

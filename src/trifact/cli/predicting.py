@@ -117,7 +117,7 @@ def run_scoring(
     predictor = Predictor.of(Run(path))
     with watching() as progress:
         found, notes = score_file(predictor, facts, config, reading=said, progress=progress)
-    say(*notes)
+    say(*notes, *_doubts(found, predictor))
     if output.file is not None:
         write_answers(found, output.file, overwrite=output.overwrite)
         say(f"{output.file}: {count(len(found), 'fact')} written")
@@ -145,8 +145,19 @@ def _show_answers(found: Answers, question: Question, predictor: Predictor) -> N
     if not question.settings.get("known"):
         del columns["known"]
     screen().print(_grid(columns))
+    say(*_doubts(found, predictor))
     if question.wanted != "predicate":
         say(*_hints(question, predictor))
+
+
+def _doubts(found: Answers, predictor: Predictor) -> list[str]:
+    """What to know about the probabilities among the answers."""
+    if predictor.calibration is None:
+        return []
+    pairs = zip(found.columns["predicate"], found.columns["probability"], strict=True)
+    names = [str(name) for name, probability in pairs if probability is not None]
+    ids = {name: predictor.graph.predicates.find(name) for name in set(names)}
+    return predictor.calibration.doubts(np.array([ids[name] for name in names], dtype=np.int64))
 
 
 def _hints(question: Question, predictor: Predictor) -> Iterator[str]:

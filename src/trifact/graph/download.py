@@ -7,11 +7,11 @@ download never glues two versions together.
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import http.client
 import os
 import shutil
-import sys
 import tarfile
 import tempfile
 import time
@@ -25,9 +25,6 @@ from typing import IO, BinaryIO
 
 from trifact.errors import DownloadError
 from trifact.progress import Progress, silent
-
-if sys.platform != "win32":
-    import fcntl
 
 MAX_BYTES = 2 * 1024**3
 """No file is fetched, and no archive unpacked, beyond this: 2 GB."""
@@ -273,8 +270,7 @@ def locked(path: Path) -> Iterator[None]:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context(path.open("ab"))
-            if sys.platform != "win32":
-                fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX)
         except OSError as error:
             why = f"{path} cannot be locked ({error.strerror or error})"
             raise DownloadError(f"{why}; set TRIFACT_CACHE to another folder") from error
@@ -284,12 +280,11 @@ def locked(path: Path) -> Iterator[None]:
 def publish(part: Path, target: Path) -> None:
     """Gives a finished file its name: a crash leaves the old file or the new one."""
     part.replace(target)
-    if sys.platform != "win32":  # where folders cannot be opened
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _sync(file: IO[bytes]) -> None:

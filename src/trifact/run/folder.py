@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +11,6 @@ from trifact.durable import write_text
 from trifact.errors import ConfigError, OutputError, RunError
 from trifact.graph.formats import stem_and_format
 from trifact.run.options import TrainConfig
-
-if sys.platform != "win32":
-    import fcntl
 
 CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
 MACHINE, TUNING, LOCK = "machine.json", "tuning.jsonl", ".lock"
@@ -67,8 +64,7 @@ def locked(path: Path) -> Iterator[None]:
     """The folder is ours while this lasts; a second process is refused at once."""
     with (path / LOCK).open("a+") as file:
         try:
-            if sys.platform != "win32":
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BusyError(f"{path}: another process is training here") from None
         yield

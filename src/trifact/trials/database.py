@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import fcntl
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +15,6 @@ from optuna.storages import RDBStorage
 from sqlalchemy.pool import NullPool
 
 from trifact.errors import ConfigError, RunError
-
-if sys.platform != "win32":
-    import fcntl
 
 LOCK = 0x7472_6966_6163_7400  # PostgreSQL's advisory lock of all trifact searches in a database
 PATIENCE = 60  # seconds that SQLite waits while somebody else writes
@@ -106,8 +103,7 @@ class Database:
     def _locked_file(self, path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.with_name(f".{path.name}.lock").open("a+") as file:
-            if sys.platform != "win32":
-                fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     @contextmanager

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -153,7 +152,7 @@ def tune(
 def _scratch(within: Path) -> Iterator[Path]:
     """A folder for trials; first those go that a kill has left behind."""
     within.mkdir(parents=True, exist_ok=True)
-    for lock in within.glob(f"{SCRATCH}*/{LOCK}") if sys.platform != "win32" else ():  # none there
+    for lock in within.glob(f"{SCRATCH}*/{LOCK}"):
         with suppress(RunError, OSError), locked(lock.parent):  # one that is alive, or another's
             rmtree(lock.parent)
     with TemporaryDirectory(dir=within, prefix=SCRATCH) as folder, locked(Path(folder)):
