@@ -41,6 +41,13 @@ def test_sizes_duplicates_overlaps_loops_and_unseen_names_are_counted() -> None:
     assert found.by_category["m-1"] == (1, 2)
 
 
+def test_names_that_differ_by_their_spelling_alone_are_told() -> None:
+    train = [("São Tomé", "in", "x"), ("Sa\u0303o_tome\u0301", "In", "X "), ("SAO TOME", "of", "y")]
+    found = describe(graph_of(train=train, test=[]))
+    names = [{"São Tomé", "Sa\u0303o_tome\u0301"}, {"X ", "x"}, {"In", "in"}]
+    assert sorted(map(sorted, names)) == sorted(map(sorted, found.spelled_alike))
+
+
 @pytest.mark.parametrize(
     ("facts", "category"),
     [

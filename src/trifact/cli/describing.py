@@ -13,15 +13,17 @@ from trifact.graph.graph import Graph
 from trifact.graph.sources import one_line
 
 SHOWN = 15
+EXAMPLES = 3
 
 
 def show(graph: Graph, found: Description, *, all_predicates: bool) -> None:
     """Print all tables, the most important first."""
     out = screen()
-    things = f"{len(graph.entities):,} entities, {len(graph.predicates):,} predicates"
-    out.print(heading(graph.name, f"  {things}, {sum(found.sizes.values()):,} facts\n"))
+    entities = count(len(graph.entities), "entity", "entities")
+    things = f"{entities}, {count(len(graph.predicates), 'predicate')}"
+    out.print(heading(graph.name, f"  {things}, {count(sum(found.sizes.values()), 'fact')}\n"))
     out.print(_splits(found))
-    out.print(_queries(found), "")
+    out.print(_queries(found))
     rows = found.predicates if all_predicates else found.predicates[:SHOWN]
     out.print(_predicates(graph, rows, len(found.predicates)))
     out.print(_categories(found), "")
@@ -54,7 +56,11 @@ def _queries(found: Description) -> str:
         f"asked from both sides, train has {queries} with {count(found.questions, 'answer')}:\n"
         f"{found.grouping_ratio:.2f} answers a query, {found.most_answers:,} at most",
     ]
-    return "\n" + "\n".join(lines)
+    if found.spelled_alike:
+        examples = (" and ".join(map(repr, names[:2])) for names in found.spelled_alike[:EXAMPLES])
+        alike = sum(len(names) - 1 for names in found.spelled_alike)
+        lines.append(f"spelled like another: {count(alike, 'name')}, such as {', '.join(examples)}")
+    return "\n".join(["", *lines, ""])
 
 
 def _predicates(graph: Graph, rows: list[PredicateRow], total: int) -> object:
@@ -162,6 +168,7 @@ def as_dict(graph: Graph, found: Description) -> dict[str, Any]:
                 for pair in leakage.pairs
             ],
         },
+        "spelled_alike": found.spelled_alike,
         "notes": graph.notes,
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -75,6 +77,8 @@ class Description:
     degrees: Ints
     """Facts of train by entity."""
     leakage: Leakage
+    spelled_alike: list[list[str]]
+    """Entities, then predicates, with names that are one but for their spelling."""
 
     @property
     def grouping_ratio(self) -> float:
@@ -123,7 +127,22 @@ def describe(graph: Graph) -> Description:
         predicates=sorted(predicate_rows(graph), key=lambda row: -row.facts),
         degrees=degrees,
         leakage=leakage_of(graph),
+        spelled_alike=[*spelled_alike(graph.entities), *spelled_alike(graph.predicates)],
     )
+
+
+def spelled_alike(names: Iterable[str]) -> list[list[str]]:
+    """Names that are one but for capitals, blanks and underscores, and how accents are composed.
+
+    >>> spelled_alike(["New York", "Oslo", "new_york"])
+    [['New York', 'new_york']]
+    """
+    first, found = dict[str, str](), dict[str, list[str]]()
+    for name in names:
+        plain = " ".join(unicodedata.normalize("NFC", name.casefold()).replace("_", " ").split())
+        if (other := first.setdefault(plain, name)) != name:
+            found.setdefault(other, [other]).append(name)
+    return list(found.values())
 
 
 def predicate_rows(graph: Graph) -> list[PredicateRow]:
