@@ -20,10 +20,10 @@ A name that begins with `-` comes after all options and `--`: `trifact predict R
 | exit code | |
 |---|---|
 | 0 | done |
-| 1 | the machine, or numbers: no disk, no memory, no download, a training that diverged |
+| 1 | no disk, no memory, no download; an output that is there already; a training that diverged |
 | 2 | what was given: an option, a file, a name, a run; stderr says what to do, in one sentence |
-| 130 | Ctrl-C; what can be resumed is kept, and the sentence says how |
-| 141, 143 | whoever read the output has gone; SIGTERM |
+| 130 | Ctrl-C; also SIGTERM, where it leaves something to go on with: stderr says how |
+| 141, 143 | whoever read the output has gone; SIGTERM, where nothing is left |
 """
 
 
@@ -58,9 +58,33 @@ def section(name: str, command: Command) -> str:
     lines = [f"## {name}", "", f"`{' '.join([name, *words, '[OPTIONS]'])}`", "", command.help or ""]
     lines += ["", *(f"- `{w}`: {p.help}" for w, p in zip(words, arguments, strict=True))]
     options = [p for p in command.params if p.param_type_name == "option"]
-    if options:
-        lines += ["", "| option | what it does |", "|---|---|", *map(option_row, options)]
+    own = [p for p in options if _group(p) is None]
+    if own:
+        lines += ["", *table(own)]
+    for group in dict.fromkeys(filter(None, map(_group, options))):
+        flags = ", ".join(f"`{p.opts[0]}`" for p in options if _group(p) == group)
+        lines += ["", f"[{group}](#{group.lower().replace(' ', '-')}): {flags}"]
     return "\n".join(lines)
+
+
+def _group(option: Any) -> str | None:  # noqa: ANN401
+    """What options are called together that many commands share."""
+    return getattr(option, "rich_help_panel", None)
+
+
+def table(options: list[Any]) -> list[str]:
+    """Options, a row each."""
+    return ["| option | what it does |", "|---|---|", *map(option_row, options)]
+
+
+def shared(found: list[tuple[str, Command]]) -> str:
+    """The options that many commands share, once."""
+    groups = dict[str, dict[str, Any]]()
+    for option in (p for _, command in found for p in command.params):
+        if group := _group(option):
+            groups.setdefault(group, {}).setdefault(option.opts[0], option)
+    parts = ([f"## {name}", "", *table([*those.values()]), ""] for name, those in groups.items())
+    return "\n".join(line for part in parts for line in part)
 
 
 def page() -> str:
@@ -68,7 +92,8 @@ def page() -> str:
     leaves = [
         (n, c) for n, c in commands(typer.main.get_command(app)) if not hasattr(c, "commands")
     ]
-    return "\n".join([TOP, *(section(name, command) + "\n" for name, command in leaves)])
+    commands_ = (section(name, command) + "\n" for name, command in leaves)
+    return "\n".join([TOP, *commands_, shared(leaves)])
 
 
 if __name__ == "__main__":

@@ -270,13 +270,15 @@ def test_the_command_prints_tables_and_text_for_programs(
     run_similarity(path, "likes", predicate=True, settings={"measure": "inner"}, form="json")
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == ["p0", "p0"]
-    run_relations(path, "", settings={}, form="tsv")
+    run_relations(path, "", predicate=False, settings={}, form="tsv")
     header, *rest = capsys.readouterr().out.splitlines()
     assert header.split("\t")[:4] == ["predicate", "label", "facts", "symmetry"]
     assert len(rest) == len(towns.predicates)
-    run_relations(path, "", settings={}, form="table")
+    run_relations(path, "", predicate=False, settings={}, form="table")
     assert "nearest inverse" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="give the name of an entity"):
         run_similarity(path, "", predicate=False, settings={}, form="table")
     with pytest.raises(ConfigError, match="leave 'e01' out"):
-        run_relations(path, "e01", settings={}, form="table")
+        run_relations(path, "e01", predicate=False, settings={}, form="table")
+    with pytest.raises(ConfigError, match="leave '--predicate' out"):
+        run_relations(path, "", predicate=True, settings={}, form="table")

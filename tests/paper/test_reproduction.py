@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -21,8 +22,9 @@ from trifact.errors import RunError, TrainingError
 from trifact.paper import archive, reproduction
 from trifact.paper.recipes import Choice
 from trifact.paper.reproduction import Workshop, reproduce
-from trifact.run import training
+from trifact.run import machine, training
 from trifact.run.evaluation import evaluate
+from trifact.run.history import Epoch
 from trifact.run.run import Run
 from trifact.tensor.descent import Objective
 
@@ -262,6 +264,37 @@ def test_a_value_that_diverges_has_lost(shop: Workshop) -> None:
     hopeless = replace(wild, size="x", choice=Choice(setting="lr", values=(1e30, 1e31), epochs=2))
     with pytest.raises(TrainingError, match="every lr of the recipe diverges"):
         reproduce(hopeless, shop)
+
+
+def test_all_values_of_a_recipe_have_one_precision(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = itertools.cycle(["float32", "bfloat16"])
+    monkeypatch.setattr(machine, "faster_precision", lambda *about: next(found))
+    recipe = replace(RECIPE, train=TRAIN.replace(precision="auto"))
+    reproduce(recipe, shop)
+    again = replace(recipe, choice=Choice(values=(0.01, 0.1, 0.3), epochs=2))
+    reproduce(again, shop)
+    assert {Run(path).config.precision for path in shop.runs.iterdir()} == {"float32"}
+    assert len([*shop.runs.iterdir()]) == 3
+
+
+def test_ctrl_c_at_the_end_of_a_value_is_heard(
+    shop: Workshop, whole: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = counted(monkeypatch, at=-1, act=ctrl_c)
+    asked = False
+
+    def last(epoch: Epoch) -> None:
+        nonlocal asked
+        if epoch.epoch == 2 and not asked:
+            asked = True
+            ctrl_c()
+
+    with pytest.raises(training.Interrupted, match=r"stopped at its end \(2 epochs\)"):
+        reproduce(RECIPE, replace(shop, on_epoch=last))
+    assert steps[0] == 2 * STEPS
+    assert timeless(reproduce(RECIPE, shop)) == timeless(whole.record)
 
 
 def test_when_the_time_is_over_everything_is_saved(

@@ -12,7 +12,7 @@ import torch
 
 import trifact
 from tests.paper.conftest import RECIPE, STEPS, TRAIN, library
-from trifact.errors import DownloadError, RunError
+from trifact.errors import ConfigError, DownloadError, RunError
 from trifact.graph import loading
 from trifact.paper import archive, cost, reproduction, session
 from trifact.paper.beyond import beyond
@@ -69,6 +69,30 @@ def test_a_session_does_what_is_missing_and_leaves_out_what_has_no_data(
     shown = f"{cell['mrr']:.3f}/{cell['hits@10']:.3f}".replace("0.", ".")
     assert by_model["ComplEx-N3"][2:] == (shown, "no data")
     assert by_model["ComplEx-FRO"][2:] == ("-", "-")
+
+
+def test_a_recipe_that_diverges_keeps_nothing_else_up(shop: Workshop) -> None:
+    recipes, notes = library("complex-n3-reciprocal", "cp-n3-reciprocal"), list[str]()
+    wild = recipes["Toy-complex-n3-reciprocal-small"]
+    train = wild.train.replace(optimizer="sgd", lr=1e30)
+    recipes[wild.name] = replace(wild, train=train)
+    session = Session(recipes, replace(shop, say=notes.append))
+    session.fulfil(Wish("table2", datasets=("Toy",)))
+    assert session.diverged == {wild.name}
+    assert any(f"{wild.name}: " in note and "diverge" in note for note in notes)
+    assert [*archive.read_all(shop.results)] == ["Toy-cp-n3-reciprocal-small"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "problem"),
+    [
+        ({"what": "appendix", "datasets": ("WN18",)}, "appendix needs no graph"),
+        ({"what": "table3", "rows": ("distmult-n3-standard",)}, "table3 has no row"),
+    ],
+)
+def test_what_a_table_does_not_have_is_refused(wish: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        Wish(**wish)
 
 
 def test_what_is_ahead_becomes_less_epoch_by_epoch(shop: Workshop) -> None:

@@ -378,6 +378,20 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "trifact", "train", *words]
 
 
+def test_a_signal_after_the_last_step_is_heard_and_nothing_is_lost(
+    graph: Graph, tmp_path: Path
+) -> None:
+    config = TrainConfig(rank=4, epochs=2, validate_every=1)
+
+    def stop(epoch: Epoch) -> None:
+        if epoch.epoch == 2:
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(training.Interrupted, match=r"stopped at its end \(2 epochs\), all"):
+        training.train(graph, config, out=tmp_path / "run", on_epoch=stop)
+    assert len(training.resume(tmp_path / "run").history) == 2
+
+
 def test_the_command_trains_stops_at_ctrl_c_and_goes_on(tmp_path: Path) -> None:
     words = ("World", "--out", "run", "--rank", "16", "--epochs", "200", "--validate-every", "1")
     with subprocess.Popen(

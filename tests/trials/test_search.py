@@ -9,15 +9,19 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy
+import torch
 
 import trifact
 from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
+from trifact.graph.known import in_order
 from trifact.run import history, training
 from trifact.run.checkpoint import read_manifest
 from trifact.run.folder import CHECKPOINTS, HISTORY, locked
@@ -307,6 +311,41 @@ def test_a_trial_that_cannot_be_trained_fails_alone(graph: Graph, tmp_path: Path
     states = {trial.settings["rank"]: trial.state for trial in done.trials()}
     assert states == {4: "done", 8: "failed"}
     assert "its rank is 4, not 8" in next(t.reason for t in done.trials() if t.reason)
+
+
+def test_trials_begin_with_a_run_whose_facts_are_not_held_out(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(graph, train=in_order(np.concatenate([graph.train, graph.valid])))
+    other = replace(other, valid=graph.valid[:0], test=graph.test[:0])
+    before = training.train(other, GRID.config({"reg": 0.01, "lr": 0.1}), out=tmp_path / "before")
+    monkeypatch.chdir(tmp_path)  # and the workers of the search are elsewhere
+    space = Space.from_values({**PLAIN, "reg": [0.01, 0.1], "warm_start": "before"})
+    done = begin(graph, space, ALL, out=tmp_path / "s")
+    monkeypatch.chdir("/")
+    done.run()
+    assert [trial.state for trial in done.trials()] == ["done", "done"]
+    assert not before.graph().known("train").contains(done.graph().valid).any()
+    both = Space.from_values({**PLAIN, "warm_start": [str(before.path), ""]})
+    with pytest.raises(ConfigError, match="warm_start is the same for all trials"):
+        begin(graph, both, ALL, out=tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    ("values", "config", "problem"),
+    [
+        ({"device": ["cpu", "cuda"]}, {}, "torch finds no cuda device here"),
+        ({"reg": [0.01, 0.1]}, {"trials": 3}, "a grid has all its points"),
+    ],
+)
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is such a device here")
+def test_what_no_trial_can_have_is_refused_at_once(
+    graph: Graph, tmp_path: Path, values: dict[str, Any], config: dict[str, Any], problem: str
+) -> None:
+    space = Space.from_values({**PLAIN, **values})
+    with pytest.raises(ConfigError, match=problem):
+        begin(graph, space, SearchConfig(**config), out=tmp_path / "s")
+    assert not (tmp_path / "s").exists()
 
 
 def test_a_search_under_way_gets_no_trials_from_outside(graph: Graph, tmp_path: Path) -> None:

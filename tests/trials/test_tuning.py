@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from trifact.errors import ConfigError, DivergedError, TrainingError
 from trifact.graph.graph import Graph
@@ -16,7 +17,7 @@ from trifact.run import machine, training
 from trifact.run.folder import LOCK, locked
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
-from trifact.trials.space import Range
+from trifact.trials.space import Choice, Range
 from trifact.trials.tuning import (
     Candidate,
     Tuned,
@@ -92,6 +93,17 @@ def test_few_go_far_and_the_rule_goes_as_far_as_any(graph: Graph, tmp_path: Path
     assert min(c.mrrs[2] for c in far[6]) >= max(c.mrrs[2] for c in others if c not in far[6])
     best = tuning.best(compared)
     assert best.mrrs[18] == max(c.mrrs[18] for c in (rule, *far[18]))
+
+
+def test_nothing_is_tried_twice_and_a_small_space_comes_to_an_end(
+    graph: Graph, tmp_path: Path
+) -> None:
+    choices: dict[str, Choice] = {"rank": (2, 4, 8)}
+    watch = Watch(clock=ticking(0.001))
+    tuning = Tuning(graph, RULE, choices, tmp_path, 1000.0, watch)
+    tuning.run()
+    assert sorted(c.settings["rank"] for c in tuning.candidates) == [2, 4, 8]
+    assert [c.number for c in tuning.candidates] == [0, 1, 2]
 
 
 def test_it_beats_a_rule_that_is_bad(graph: Graph, tmp_path: Path) -> None:
@@ -174,6 +186,23 @@ def test_the_final_run_has_the_precision_of_the_trials(
     assert tune(graph, given, seconds=1000.0, within=tmp_path, watch=watch).config.precision == (
         "bfloat16"
     )
+
+
+def test_ctrl_c_between_two_trials_says_the_best_so_far(graph: Graph, tmp_path: Path) -> None:
+    def tell(line: str) -> None:
+        if line.startswith("trial   2"):
+            raise KeyboardInterrupt
+
+    given = {"rank": 4, "batch": 20, "epochs": 9, "validate_every": 1, "precision": "float32"}
+    watch = Watch(say=tell, clock=ticking(4.0))
+    with pytest.raises(TuningInterrupted, match="best so far, with MRR"):
+        tune(graph, given, seconds=1000.0, within=tmp_path, watch=watch)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is such a device here")
+def test_a_device_that_is_not_there_is_one_sentence(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="torch finds no cuda device here"):
+        tune(graph, {"device": "cuda"}, seconds=9.0, within=tmp_path)
 
 
 def test_without_time_the_rule_is_kept(graph: Graph, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from torch import Tensor
 from trifact.answer.similarity import entity_tables, predicate_tables
 from trifact.durable import refuse_existing, replacing_all, writing
 from trifact.errors import ConfigError, OutputError
-from trifact.graph.facttable import quoted
+from trifact.graph.duck import connected, quoted
 from trifact.graph.graph import Graph
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run.run import Run
@@ -200,8 +200,7 @@ def _copy(columns: Mapping[str, NDArray[np.object_]], part: Path, *, rows: int) 
     """One thread and small groups: what is held beside the factors is a few megabytes."""
     where = quoted(part.resolve())
     groups = f"format parquet, compression zstd, row_group_size {max(2048, rows)}"
-    with duckdb.connect(config={"threads": 1}) as base:
-        base.execute("set enable_progress_bar = false")
+    with connected(threads=1) as base:
         base.register("columns", columns)
         typed = "name, nullif(label, '') as label, vector::float[] as vector"
         try:

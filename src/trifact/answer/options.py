@@ -88,7 +88,7 @@ class DiscoverConfig(Config):
     types: str | None = option(None, "a file of entities and their types, for among = types")
     holders: float = option(
         0.75,
-        "for among = roles: who has a role may have one that this share of them has",
+        "for among = roles: who has a role is asked for another that so many of its holders have",
         low=0,
         high=1,
     )

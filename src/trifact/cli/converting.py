@@ -10,7 +10,7 @@ import numpy as np
 
 from trifact.cli.screen import say, watching
 from trifact.durable import refuse_existing
-from trifact.errors import OutputError
+from trifact.errors import ConfigError, OutputError
 from trifact.graph.facttable import SPLITS
 from trifact.graph.layouts import files_of
 from trifact.graph.loading import Place, load, place_of
@@ -23,10 +23,15 @@ def convert_graph(
 ) -> None:
     """All facts to one file, or each split to a file of a folder."""
     to_folder = target.is_dir() or not target.suffix
+    to = to or ("tsv" if to_folder else format_to_write(target))  # before reading, not after
     if to not in WRITABLE:
         raise OutputError(f"--to must be one of {', '.join(WRITABLE)}, not {to!r}")
+    if not to_folder and to != format_to_write(target):
+        raise OutputError(f"{target}: the ending of a file says its format; leave --to out")
     if not to_folder:
-        format_to_write(target)  # before reading, not after
+        for name in {"valid", "test", "split_seed"} & settings.keys():
+            flag = name.replace("_", "-")
+            raise ConfigError(f"--{flag} splits, but all facts go to one file; name a folder")
         settings = {**settings, "valid": 0.0, "test": 0.0}
     config = LoadConfig.from_values(settings)
     with watching() as progress:

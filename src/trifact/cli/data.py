@@ -77,8 +77,9 @@ def convert(
     ],
     *,
     to: Annotated[
-        str, typer.Option(help="Format of a folder's files: tsv | csv | parquet | ntriples.")
-    ] = "tsv",
+        str,
+        typer.Option(help="Format of a folder's files: tsv (default) | csv | parquet | ntriples."),
+    ] = "",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     settings: dict[str, Any],
 ) -> None:

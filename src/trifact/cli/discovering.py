@@ -28,7 +28,8 @@ def run_discovery(path: Path, config: DiscoverConfig, *, out: Path | None, overw
         screen().print(listed(found), "")
     if found.expected is not None and len(found):
         held = count(found.expected["held_out"], "held-out fact")
-        tested = f" A test on another list, one that may hold the {held}:"
+        were = "were" if found.expected["held_out"] != 1 else "was"
+        tested = f" A second list, made as if the {held} {were} unknown:"
         screen().print(heading("How true?", tested))
         screen().print(expected(found.expected), "")
     if not len(found):

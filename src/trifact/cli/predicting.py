@@ -113,6 +113,8 @@ def run_scoring(
     """Score the facts of a file, and show or write them."""
     said, config = as_said(reading, of=facts), PredictConfig(budget_mb=budget_mb)
     if output.file is not None:
+        if output.form != "table":
+            raise ConfigError("the ending of --out says the format; leave --format out")
         check_free(output.file, overwrite=output.overwrite)
     predictor = Predictor.of(Run(path))
     with watching() as progress:

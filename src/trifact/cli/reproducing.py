@@ -11,6 +11,7 @@ from rich.console import Console
 
 from trifact.cli.screen import heading, say, screen, table, watching
 from trifact.cli.training import show as show_epoch
+from trifact.errors import OutputError, TrainingError
 from trifact.paper import archive, claims, printed, tables
 from trifact.paper.beyond import beyond
 from trifact.paper.plan import Wish
@@ -18,6 +19,7 @@ from trifact.paper.recipes import FOLDER, read_recipes
 from trifact.paper.reproduction import Workshop
 from trifact.paper.session import Session
 from trifact.paper.tables import Findings, Sheet
+from trifact.run.checkpoint import NotSavedError
 from trifact.run.durations import seconds
 from trifact.run.training import Interrupted
 
@@ -57,18 +59,23 @@ def run_reproduction(asked: Request, *, only_show: bool) -> None:
     """Do what is missing, then show the paper's numbers and ours."""
     wish, library = asked.wish(), read_recipes(asked.recipes or FOLDER)
     length, missing = seconds(asked.time) if asked.time else math.inf, set[str]()
+    diverged = set[str]()
     until = time.monotonic() + length
     wish.recipes(library)  # a wish that cannot be is refused before anything is shown
     try:
         if not only_show:
             with watching() as progress:
                 shop = Workshop(asked.runs, asked.results, say, show_epoch, progress, until)
-                missing = Session(library, shop).fulfil(wish)
+                missing = Session(library, shop, diverged).fulfil(wish)
     except (Interrupted, KeyboardInterrupt):
         if time.monotonic() < until:
             raise Interrupted(f"stopped; {GO_ON}") from None
         say(f"the time is over; {GO_ON}")
+    except NotSavedError as error:
+        raise OutputError(f"{error}; go on with the same command") from None
     show(wish, Findings(archive.read_all(asked.results), library.keys(), missing))
+    if diverged:
+        raise TrainingError(f"no number, as training diverged: {', '.join(sorted(diverged))}")
 
 
 def show(wish: Wish, findings: Findings) -> None:

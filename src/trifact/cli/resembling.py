@@ -31,9 +31,12 @@ def run_similarity(
         say("there is nothing else to be like it")
 
 
-def run_relations(path: Path, name: str, *, settings: dict[str, Any], form: str) -> None:
+def run_relations(
+    path: Path, name: str, *, predicate: bool, settings: dict[str, Any], form: str
+) -> None:
     """Symmetry and inverse of every predicate."""
     useless = [f"--{option}" for option in settings if option != "budget_mb"]
+    useless += ["--predicate"] if predicate else []
     if name or useless:
         what = name or useless[0]
         raise ConfigError(f"--relations is about all predicates; leave {what!r} out")

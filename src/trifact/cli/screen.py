@@ -31,6 +31,10 @@ class Screen(Console):
         """Text as rich has it."""
         return super().render_str(_harmless(text), **options)
 
+    def on_broken_pipe(self) -> None:
+        """Whoever read us has gone; the door knows what to do."""
+        raise BrokenPipeError
+
 
 def screen() -> Console:
     """Where results go."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trifact.cli.screen import Grid, count, say, screen, short, table, watching
-from trifact.errors import ConfigError
+from trifact.errors import ConfigError, TrainingError
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
@@ -51,6 +51,8 @@ def run_search(asked: Request) -> None:
     if left_out:
         say(f"no room for {', '.join(left_out)}; trials.csv has all settings")
     say(*_ending(search, trials))
+    if best_of(trials) is None and all(trial.ended for trial in trials):
+        raise TrainingError("no trial left a model; trials.csv has the reasons")
 
 
 def _begun(asked: Request, progress: Progress) -> Search:
@@ -128,8 +130,6 @@ def _ending(search: Search, trials: Sequence[Trial]) -> list[str]:
             f"the best settings: {search.path / BEST} (trifact train GRAPH --config FILE); "
             f"its run: {where}"
         )
-    elif not left:
-        lines.append("no trial left a model; trials.csv has the reasons")
     if left:
         lines.append(f"the time is up with {search.standing()}, {search.way_on}")
     return lines

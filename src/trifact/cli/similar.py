@@ -36,6 +36,6 @@ def similar(
     from trifact.cli.resembling import run_relations, run_similarity
 
     if relations:
-        run_relations(run, name, settings=settings, form=form)
+        run_relations(run, name, predicate=predicate, settings=settings, form=form)
     else:
         run_similarity(run, name, predicate=predicate, settings=settings, form=form)

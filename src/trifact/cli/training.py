@@ -12,12 +12,13 @@ from typing import Any
 from trifact.answer.calibration import Calibration, adopt, calibrate_new, read_calibration
 from trifact.cli.screen import heading, say, screen, watching
 from trifact.config import line_of, read_toml
-from trifact.errors import ConfigError, InputError
+from trifact.errors import ConfigError, InputError, OutputError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run import training
+from trifact.run.checkpoint import NotSavedError, go_on
 from trifact.run.durations import seconds
 from trifact.run.folder import CONFIG, name_for, read_config, refuse_full, unused_folder
 from trifact.run.history import Epoch
@@ -61,6 +62,13 @@ def run_training(asked: Request) -> None:
         raise ConfigError("give a graph to train on, or a run to --resume (and not both)")
     if asked.tune and (asked.resume or asked.given.get("warm_start")):
         raise ConfigError("--tune begins anew: leave out --resume and --warm-start")
+    try:
+        _run(asked)
+    except NotSavedError as error:
+        raise OutputError(f"{error}; {go_on(error.run)}") from None
+
+
+def _run(asked: Request) -> None:
     with watching() as progress:
         run = _trained(asked, progress)
         calibration = _calibrated(run, asked, progress)
@@ -144,8 +152,9 @@ def _resume(asked: Request, progress: Progress) -> Run:
     if asked.refit:
         training.check_refit(read_config(asked.resume))
     run = training.resume(asked.resume, on_epoch=Lines(), progress=progress, **asked.given)
-    if run.path.name == training.REFIT and (run.path.parent / CONFIG).exists():
-        calibration = read_calibration(Run(run.path.parent))
+    path = run.path.resolve()  # it may be the folder we are in
+    if path.name == training.REFIT and (path.parent / CONFIG).exists():
+        calibration = read_calibration(Run(path.parent))
         if calibration is not None:
             adopt(calibration, run)
     return run

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import duckdb
 
 from trifact.errors import InputError
-from trifact.graph.facttable import FactTable, first_line, quoted
+from trifact.graph.duck import first_line, quoted
+from trifact.graph.facttable import FactTable
 from trifact.graph.headers import known_header, plain
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import LONGEST_LINE, BadLines, one_line

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
-import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,14 +14,13 @@ import duckdb
 import numpy as np
 
 from trifact.errors import InputError, OutputError
+from trifact.graph.duck import NO_SPACE, first_line, hearing_ctrl_c, quoted
 from trifact.graph.known import Ints, in_order
-from trifact.graph.sources import one_line
 from trifact.graph.vocabulary import Vocabulary
 
 Row = tuple[str, str, str]
 SPLITS = ("train", "valid", "test")
 ROWS_AT_ONCE = 50_000
-NO_SPACE = os.strerror(errno.ENOSPC)
 
 
 @contextmanager
@@ -39,16 +35,6 @@ def disk() -> Iterator[None]:
 def _no_temporary_files(why: str) -> OutputError:
     advice = "free some space, or set TMPDIR to a folder with more"
     return OutputError(f"temporary files cannot be written ({why}); {advice}")
-
-
-def quoted(text: object) -> str:
-    """A text constant of SQL."""
-    return "'" + str(text).replace("'", "''") + "'"
-
-
-def quoted_path(path: Path) -> str:
-    """A path to read from, as a text constant; what would be a pattern means itself."""
-    return quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(path.resolve())))
 
 
 class FactTable:
@@ -100,7 +86,7 @@ class FactTable:
 
     def query(self, sql: str) -> list[tuple[object, ...]]:
         """The rows of a query; DuckDB's errors go through, but for a lack of memory or space."""
-        with _interruptible():
+        with _querying():
             return self._base.execute(sql).fetchall()
 
     @contextmanager
@@ -251,15 +237,16 @@ class FactTable:
         return "{} = {}.name" if clashes else "hash({}) = {}.code"
 
     def _columns(self, select: str) -> dict[str, np.ndarray]:
-        with _interruptible():
+        with _querying():
             return dict(self._base.execute(select).fetchnumpy())
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _querying() -> Iterator[None]:
     """Ctrl-C as Python knows it; a lack of memory or of space as an error that says what to do."""
     try:
-        yield
+        with hearing_ctrl_c():
+            yield
     except duckdb.OutOfMemoryException:
         what_to_do = "raise --memory-mb, or free some disk for temporary files"
         raise InputError(f"the facts do not fit into memory; {what_to_do}") from None
@@ -267,10 +254,6 @@ def _interruptible() -> Iterator[None]:
         if NO_SPACE not in str(error):
             raise
         raise _no_temporary_files(NO_SPACE) from None
-    except RuntimeError as error:
-        if "interrupted" in str(error):
-            raise KeyboardInterrupt from None
-        raise
 
 
 @contextmanager
@@ -282,10 +265,3 @@ def _own_work() -> Iterator[None]:
         raise InputError(f"a name is not text ({first_line(error)})") from None
     except duckdb.Error as error:
         raise _no_temporary_files(first_line(error)) from None
-
-
-def first_line(error: Exception) -> str:
-    """What DuckDB says, without the advice for its own users."""
-    if NO_SPACE in str(error):
-        return NO_SPACE
-    return one_line(next(iter(str(error).splitlines()), type(error).__name__))

@@ -14,7 +14,8 @@ import duckdb
 import numpy as np
 
 from trifact.graph.delimited import Shape
-from trifact.graph.facttable import FactTable, disk, quoted
+from trifact.graph.duck import quoted
+from trifact.graph.facttable import FactTable, disk
 from trifact.graph.sources import BOM, LONGEST_LINE, Source, line_blocks, shown
 from trifact.progress import Progress
 

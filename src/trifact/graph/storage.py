@@ -11,7 +11,8 @@ import numpy as np
 
 from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
-from trifact.graph.facttable import SPLITS, first_line, quoted, quoted_path
+from trifact.graph.duck import connected, first_line, quoted, quoted_path
+from trifact.graph.facttable import SPLITS
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
 from trifact.graph.vocabulary import Vocabulary
@@ -68,10 +69,10 @@ def open_graph(folder: Path) -> Graph:
     if about is None:
         raise RunError(f"{path}: there is no graph of a run here")
     try:
-        base = duckdb.connect()
-        base.execute("set enable_progress_bar = false")
-        entities, entity_labels = _names(base, folder, "entity")
-        predicates, predicate_labels = _names(base, folder, "predicate")
+        with connected() as base:
+            entities, entity_labels = _names(base, folder, "entity")
+            predicates, predicate_labels = _names(base, folder, "predicate")
+            facts = {split: _facts(base, folder, split) for split in SPLITS}
         graph = Graph(
             name=about["name"],
             entities=entities,
@@ -80,7 +81,7 @@ def open_graph(folder: Path) -> Graph:
             predicate_labels=predicate_labels,
             notes=tuple(about["notes"]),
             draw=None,
-            **{split: _facts(base, folder, split) for split in SPLITS},
+            **facts,
         )
     except (OSError, ValueError, KeyError, TypeError, duckdb.Error) as error:
         raise RunError(f"{path}: there is no graph of a run here ({first_line(error)})") from None
@@ -91,7 +92,7 @@ def open_graph(folder: Path) -> Graph:
 
 def write_parquet(path: Path, columns: dict[str, Any], select: str = "from columns") -> None:
     """Write columns by name, or what a query makes of them, as Parquet."""
-    with replacing(path) as part, duckdb.connect() as base:
+    with replacing(path) as part, connected() as base:
         base.register("columns", columns)
         try:
             base.execute(

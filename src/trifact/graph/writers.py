@@ -16,7 +16,8 @@ import zstandard
 
 from trifact.durable import refuse_existing, refuse_no_file, replacing_all, writing
 from trifact.errors import OutputError
-from trifact.graph.facttable import FactTable, Row, first_line, quoted
+from trifact.graph.duck import first_line, quoted
+from trifact.graph.facttable import FactTable, Row
 from trifact.graph.formats import by_content, stem_and_format, without_compression
 from trifact.graph.graph import Graph
 from trifact.graph.headers import HEADERS, known_header

@@ -92,6 +92,11 @@ class Wish:
             raise ConfigError(f"there is no {self.what!r} here; known: {', '.join(TARGETS)}")
         if not TARGETS[self.what].rows and (self.rows or self.sizes or self.seeds):
             raise ConfigError(f"{self.what} trains nothing; leave out rows, size and seeds")
+        if not TARGETS[self.what].datasets and self.datasets:
+            raise ConfigError(f"{self.what} needs no graph; leave out datasets")
+        for row in self.rows:
+            if row not in (known := TARGETS[self.what].rows):
+                raise ConfigError(f"{self.what} has no row {row!r}; near: {_near(row, known)}")
 
     @property
     def target(self) -> Target:

@@ -12,7 +12,7 @@ import math
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from trifact.run.evaluation import as_usual, evaluate, is_current, read_evaluati
 from trifact.run.folder import CHECKPOINTS, CONFIG, read_config
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
+from trifact.run.preparation import with_precision
 from trifact.run.run import Run
 from trifact.run.training import MAY_CHANGE, Interrupted, OnEpoch
 
@@ -82,7 +83,7 @@ def reproduce(recipe: Recipe, shop: Workshop) -> Record:
         return done
     shop.check_time()
     graph = load(recipe.dataset, progress=shop.progress)
-    settled, choice = _chosen(recipe, graph, shop)
+    settled, choice = _chosen(_in_one_precision(recipe, graph, shop), graph, shop)
     path = run_folder(recipe, shop, choice.get("chosen"))
     run = trained(graph, settled.train, path, shop=shop)
     evaluation = _tested(run, recipe.name, shop)
@@ -96,6 +97,17 @@ def reproduce(recipe: Recipe, shop: Workshop) -> Record:
     }
     archive.write(_place(recipe, shop), record)
     return record
+
+
+def _in_one_precision(recipe: Recipe, graph: Graph, shop: Workshop) -> Recipe:
+    """The recipe with one precision for all its values: that of a run of it, or what pays here."""
+    if recipe.train.precision != "auto":
+        return recipe
+    values = recipe.choice.values if recipe.choice else (None,)
+    folders = [run_folder(recipe, shop, value) for value in values]
+    begun = [read_config(folder) for folder in folders if (folder / CONFIG).exists()]
+    precision = (begun or [with_precision(recipe.train, graph)])[0].precision
+    return replace(recipe, train=recipe.train.replace(precision=precision))
 
 
 def finished(recipe: Recipe, shop: Workshop) -> Record | None:
@@ -187,7 +199,7 @@ def _chosen(recipe: Recipe, graph: Graph, shop: Workshop) -> tuple[Recipe, Recor
         tried.append(_try(recipe, value, graph, shop=shop))
     best = max(tried, key=lambda trial: trial["mrr"])
     if best["mrr"] < 0:
-        raise TrainingError(f"{recipe.name}: every {choice.setting} of the recipe diverges")
+        raise DivergedError(f"every {choice.setting} of the recipe diverges")
     shop.say(f"{recipe.name}: {choice.setting} {best['value']:g} is the best; on to the end")
     found = {"setting": choice.setting, "epochs": choice.epochs, "chosen": best["value"]}
     return recipe.settled(best["value"]), {**found, "tried": tried}

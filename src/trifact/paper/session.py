@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from trifact.errors import DownloadError
+from trifact.errors import DivergedError, DownloadError
 from trifact.graph.loading import load
 from trifact.paper.archive import Record
 from trifact.paper.contests import CONTESTS, keep_contest, name_of
@@ -25,6 +25,8 @@ class Session:
 
     library: dict[str, Recipe]
     shop: Workshop
+    diverged: set[str] = field(default_factory=set)
+    """What could not be trained."""
 
     def fulfil(self, wish: Wish) -> set[str]:
         """Do it; the datasets of which there is no data are left out and returned."""
@@ -38,7 +40,7 @@ class Session:
         missing = self._announce(recipes, target.seeds)
         for recipe in recipes:
             if recipe.dataset not in missing:
-                with self._unless_busy(recipe.name):
+                with self._going_on(recipe.name):
                     self._with_seeds(recipe, target.seeds)
         for dataset in target.datasets:
             if dataset not in missing:
@@ -46,12 +48,15 @@ class Session:
         return missing
 
     @contextmanager
-    def _unless_busy(self, name: str) -> Iterator[None]:
-        """What another process trains is left to it."""
+    def _going_on(self, name: str) -> Iterator[None]:
+        """What another process trains is left to it, and what diverges keeps nothing else up."""
         try:
             yield
         except BusyError:
             self.shop.say(f"{name}: another process is at work on it; left to that")
+        except DivergedError as error:
+            self.diverged.add(name)
+            self.shop.say(f"{name}: {error}")
 
     def _announce(self, recipes: list[Recipe], seeds: int) -> set[str]:
         """Say how long it will take; the datasets that are needed and cannot be had."""
@@ -89,7 +94,7 @@ class Session:
                 pair = [self.library.get(f"{dataset}-{row}-{size}") for row in rows]
                 if None not in pair:
                     name = name_of(contest, size, dataset)
-                    with self._unless_busy(name):
+                    with self._going_on(name):
                         self._contest(name, *filter(None, pair), seeds=target.seeds)
 
     def _contest(self, name: str, first: Recipe, second: Recipe, *, seeds: int) -> None:

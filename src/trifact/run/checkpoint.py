@@ -24,6 +24,14 @@ FORMAT = 1
 Parts = dict[str, dict[str, Tensor]]
 
 
+class NotSavedError(OutputError):
+    """A checkpoint that cannot be written; the one before is whole, and `run` can go on."""
+
+    def __init__(self, problem: str, run: Path) -> None:
+        super().__init__(problem)
+        self.run = run
+
+
 def save(folder: Path, name: str, parts: Parts, state: dict[str, Any]) -> None:
     """Save parts (each a file of named tensors) and plain state as checkpoint `name`."""
     try:
@@ -31,7 +39,7 @@ def save(folder: Path, name: str, parts: Parts, state: dict[str, Any]) -> None:
         manifest = {"format": FORMAT, "files": files, "state": state}
         write_text(folder / f"{name}.json", json.dumps(manifest, indent=2) + "\n")
     except OutputError as error:
-        raise OutputError(f"{error}; what was saved before is kept, {_go_on(folder)}") from None
+        raise NotSavedError(f"{error}; what was saved before is kept", folder.parent) from None
     _remove_unnamed(folder)
 
 
@@ -61,12 +69,13 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
         advice="train again",
     )
     if manifest is None:
-        raise RunError(f"{folder.parent}: it has no checkpoint {name} yet; {_go_on(folder)}")
+        raise RunError(f"{folder.parent}: it has no checkpoint {name} yet; {go_on(folder.parent)}")
     return manifest
 
 
-def _go_on(folder: Path) -> str:
-    return f"go on with: trifact train --resume {shlex.quote(str(folder.parent))}"
+def go_on(run: Path) -> str:
+    """What to type to go on with a run."""
+    return f"go on with: trifact train --resume {shlex.quote(str(run))}"
 
 
 def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str, str]:

@@ -29,7 +29,7 @@ class TrainConfig(Config):
     )
     regularizer: str = option("n3", "which norm", choices=NORMS)
     reg: float | None = option(None, "lambda, in Omega with its 1/3; by rule if not given", low=0)
-    reg_predicates: float | None = option(None, "lambda of predicates, if another", low=0)
+    reg_predicates: float | None = option(None, "lambda of predicates, if not that of reg", low=0)
     weighting: str = option("frequency", "weights of the norm", choices=("frequency", "none"))
     relations: float = option(0.0, "weight of a second loss, that of predicates", low=0)
     optimizer: str = option("adagrad", "which optimizer", choices=("adagrad", "adam", "sgd"))

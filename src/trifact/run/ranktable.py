@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trifact.errors import RunError
-from trifact.graph.facttable import quoted_path
+from trifact.graph.duck import connected, quoted_path
 from trifact.graph.known import Ints
 from trifact.graph.storage import write_parquet
 
@@ -96,8 +96,7 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 def _columns(path: Path) -> dict[str, np.ndarray]:
-    with duckdb.connect() as base:
-        base.execute("set enable_progress_bar = false")
+    with connected() as base:
         return base.execute(f"select * from read_parquet({quoted_path(path)})").fetchnumpy()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -209,9 +208,11 @@ class Training:
                 self.state.finished = on_epoch(epoch) or ""
                 if epoch.mrr is not None and not self._ended():
                     self.save()
-        if self.state.best_mrr < 0:  # nothing was validated: the last is the best
-            self._save_best(self.state.epoch - 1, -1.0)
-        self.save()
+            if self.state.best_mrr < 0:  # nothing was validated: the last is the best
+                self._save_best(self.state.epoch - 1, -1.0)
+            self.save()
+        if interrupt.asked:
+            raise self._interrupted(f"stopped at its end ({self.state.finished})")
 
     def begin(self) -> None:
         """At the first epoch, with the factors of another run if the settings name one."""
@@ -280,7 +281,9 @@ class Training:
             done = min(state.step * config.batch, total)
             self.progress(self._doing(done, total), done, total)
             if interrupt.asked:
-                self._stop()
+                self.save()
+                when = f"in epoch {self.state.epoch} after {self.state.step} steps"
+                raise self._interrupted(f"stopped {when}")
             if time.perf_counter() > self.save_at:
                 self.save()
 
@@ -321,12 +324,8 @@ class Training:
         about = {"epoch": epoch, "mrr": mrr if mrr >= 0 else None}
         checkpoint.save(self.path / CHECKPOINTS, "best", {"factors": self.model.tables}, about)
 
-    def _stop(self) -> None:
-        self.save()
-        raise Interrupted(
-            f"stopped in epoch {self.state.epoch} after {self.state.step} steps, all is saved; "
-            f"go on with: trifact train --resume {shlex.quote(str(self.path))}"
-        )
+    def _interrupted(self, where: str) -> Interrupted:
+        return Interrupted(f"{where}, all is saved; {checkpoint.go_on(self.path)}")
 
     def _check_finite(self) -> None:
         if not all(bool(table.isfinite().all()) for table in self.model.tables.values()):

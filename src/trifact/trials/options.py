@@ -36,6 +36,9 @@ class SearchConfig(Config):
             except ConfigError as error:
                 raise ConfigError(f"timeout: {error}") from None
 
+        if not self.prune and (self.min_epochs or self.reduction != SearchConfig.reduction):
+            raise ConfigError("nothing is pruned; leave min_epochs and reduction out")
+
     @property
     def seconds(self) -> float:
         """The time there is; without end if none was said."""

@@ -22,11 +22,11 @@ from typing import Any
 from optuna.pruners import BasePruner, NopPruner, SuccessiveHalvingPruner
 
 from trifact.durable import write_text
-from trifact.errors import ConfigError, RunError, TrifactError
+from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph, save_graph
 from trifact.progress import Progress, silent
-from trifact.run.folder import locked, new_folder, unused_folder
+from trifact.run.folder import locked, name_for, new_folder, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import resolved
 from trifact.run.signals import Interrupt, interruptible
@@ -125,7 +125,7 @@ class Leading:
         self.pool = Pool(search.path, search.config.workers)
         self.interrupt = Interrupt()
         self._deadline = time.monotonic() + search.config.seconds
-        self._refused = ""
+        self._refused: Outcome | None = None
         self._trials = self.queue.trials()
         self._epochs = dict[int, int]()  # of the trials under way here
 
@@ -141,13 +141,14 @@ class Leading:
                         self.pool.stop()
             finally:
                 self.pool.close()
-        if self._refused and not self.interrupt.asked:
-            raise RunError(self._refused)
+        if self._refused is not None and not self.interrupt.asked:
+            problem = f"{self._refused.reason}; {self.search.way_on}"
+            raise (OutputError if self._refused.kind == "unwritten" else RunError)(problem)
 
     @property
     def _stopping(self) -> bool:
         late = time.monotonic() >= self._deadline
-        return late or self.interrupt.asked or bool(self._refused)
+        return late or self.interrupt.asked or self._refused is not None
 
     def _work_is_left(self) -> bool:
         """Hand out what waits; whether something is under way, here or on other machines."""
@@ -174,9 +175,10 @@ class Leading:
             self.pool.answer(job, self._judged(job, message))
             return
         del self._epochs[job.number]
-        if message.kind in ("stopped", "refused"):
+        if message.kind in ("stopped", "refused", "unwritten"):
             self.queue.give_back(job.number)
-            self._refused = self._refused or (message.reason if message.kind == "refused" else "")
+            if message.kind != "stopped":
+                self._refused = self._refused or message
             return
         if message.kind == "died" and self.queue.count_death(job.number) < DEATHS:
             self.queue.give_back(job.number)
@@ -215,10 +217,14 @@ def begin(
             f"{graph.name}: it has no validation facts, by which trials are judged; hold some out, "
             "such as --valid 0.1"
         )
-    name = config.name or f"{Path(graph.name).stem}-{space.name}"
+    _check_devices(space)
+    graph, space = _warmed(graph, space)
+    name = config.name or name_for(graph.name, space.name)
     path = out or unused_folder(f"search-{name}")
     database = Database.of(config.storage) if config.storage else Database.in_file(path / STORAGE)
     sampler = config.sampler if config.sampler != "auto" else ("grid" if space.is_grid else "tpe")
+    if sampler == "grid" and config.trials != SearchConfig.trials:
+        raise ConfigError("a grid has all its points; leave trials out, or say --sampler tpe")
     config = config.replace(name=name, sampler=sampler)
     for point in _points(space, config):  # what is refused is so before anything is written
         space.config(point)
@@ -230,6 +236,26 @@ def begin(
             if made is None:  # nothing half-made stays
                 rmtree(path)
     return made
+
+
+def _check_devices(space: Space) -> None:
+    from trifact.run.preparation import check_device  # torch
+
+    for device in space.possible("device"):
+        check_device(device)
+
+
+def _warmed(graph: Graph, space: Space) -> tuple[Graph, Space]:
+    """Nothing is held out that the run was trained on with which all trials begin."""
+    from trifact.run.run import Run  # torch
+    from trifact.run.warmstart import apart
+
+    if "warm_start" in space.searched:
+        raise ConfigError("warm_start is the same for all trials; give one run")
+    if not space.fixed.get("warm_start"):
+        return graph, space
+    run = Run(Path(space.fixed["warm_start"]).resolve())
+    return apart(graph, run), space.fixing({"warm_start": str(run.path)})
 
 
 def _set_up(

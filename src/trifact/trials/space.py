@@ -100,12 +100,12 @@ class Space:
                 "[0.01, 0.1], or a range, such as lr = {low = 0.01, high = 0.5, log = true}"
             )
         for key in ("epochs", "validate_every"):
-            if 0 in self._possible(key):
+            if 0 in self.possible(key):
                 raise ConfigError(
                     f"{self.name}: {key} may be 0, but trials are judged by validation MRR"
                 )
 
-    def _possible(self, key: str) -> tuple[Any, ...]:
+    def possible(self, key: str) -> tuple[Any, ...]:
         choice = self.searched.get(key)
         if isinstance(choice, Range):
             return (choice.low, choice.high)
@@ -113,7 +113,7 @@ class Space:
 
     def highest(self, key: str) -> Any:  # noqa: ANN401 - the field's annotation says the type
         """The largest value that a setting may have; None where it is left to the rule."""
-        return max((v for v in self._possible(key) if v is not None), default=None)
+        return max((v for v in self.possible(key) if v is not None), default=None)
 
 
 def read_space(

@@ -30,7 +30,7 @@ from trifact.run.durations import shown
 from trifact.run.folder import LOCK, locked
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
-from trifact.run.preparation import with_precision
+from trifact.run.preparation import check_device, with_precision
 from trifact.run.run import Run
 from trifact.trials.queue import distribution
 from trifact.trials.space import Choice, Range
@@ -40,6 +40,7 @@ REDUCTION = 3
 WANTED = 18  # trials of the first rung, where the time allows one of several epochs
 STARTUP = 6  # random trials before TPE has something to learn from
 SHARES = (1 / 3, 2 / 3, 1.0)  # of the time: until when the first rung, the second, all others last
+ASKED = 100  # times, for settings that are new
 RULE = 0  # the number of the rule's own trial
 TUNED = ("rank", "reg", "lr", "batch")
 TIME_IS_UP = "the time for tuning was up"
@@ -77,6 +78,11 @@ class Candidate:
 
     def __str__(self) -> str:
         return described(self.settings)
+
+    @property
+    def found(self) -> float:
+        """The MRR that the sampler learns from; zero if it diverged."""
+        return max(self.mrrs.values(), default=0.0)
 
     def needs(self, epochs: int) -> float:
         """Seconds until it has so many epochs, at the pace that it had."""
@@ -134,13 +140,14 @@ def tune(
     config = TrainConfig.from_values(settings)
     if not len(graph.valid) or not config.validate_every:
         raise ConfigError("tuning compares validation MRR, but there is nothing to validate on")
+    check_device(config.device)
     rule = with_precision(resolved(config, graph), graph)
     choices = around(rule, queries=len(graph.queries("train")), given=tuple(settings))
     with _scratch(within) as folder:
         tuning = Tuning(graph, rule, choices, folder, seconds, watch or Watch())
         try:
             epochs = tuning.run()
-        except training.Interrupted:
+        except (training.Interrupted, KeyboardInterrupt):
             raise TuningInterrupted(tuning.so_far()) from None
     best = tuning.best(epochs)
     chosen = {} if best.number == RULE else dict(best.settings)
@@ -169,7 +176,7 @@ def around(rule: TrainConfig, *, queries: int, given: Sequence[str]) -> dict[str
         "rank": tuple(sorted({max(rule.rank // 4, 1), max(rule.rank // 2, 1), rule.rank,
                               2 * rule.rank})),
         "reg": Range(rule.reg / 30, rule.reg * 10, log=True) if rule.reg else (0.0,),
-        "lr": Range(rule.lr / 5, rule.lr * 5, log=True) if rule.lr else (0.0,),
+        "lr": Range(rule.lr / 5, rule.lr * 5, log=True),
         "batch": tuple(sorted({rule.batch, *(b for b in batches if 10 <= b <= queries)})),
     }  # fmt: skip
     no_norm = ("reg",) if rule.regularizer == "none" else ()
@@ -231,20 +238,21 @@ class Tuning:
 
     def _widen(self) -> int:
         """The first rung: the rule, then as many others as fit; returns its epochs."""
-        candidate, asked = self._next()
+        candidate = self._next()
+        assert candidate is not None, "nothing was tried before the rule"
         setup, pace = self._time(candidate)
         epochs = first_epochs(self.seconds * SHARES[0], setup, pace, most=self.rule.epochs)
         self.watch.say(
             f"tuning {', '.join(self.choices)} for {shown(self.seconds)}; an epoch takes about "
             f"{pace:.2g} s by the rule, so trials go to epoch {epochs} first"
         )
-        needed = 0.0
-        while self._fits(needed, 0) or candidate.number == RULE:
+        while candidate is not None:
             self._train(candidate, epochs)
-            self._study.tell(asked, candidate.mrrs.get(epochs, 0.0))
-            candidate, asked = self._next()
-            needed = setup + pace * epochs * self._size(candidate)
-        self.candidates.pop()  # there is no time for it
+            self._study.tell(self._asked, candidate.found)
+            candidate = self._next()
+            if candidate and not self._fits(setup + pace * epochs * self._size(candidate), 0):
+                self.candidates.pop()
+                break
         return epochs
 
     def _climb(self, chosen: Sequence[Candidate], epochs: int, rung: int) -> list[Candidate]:
@@ -267,11 +275,17 @@ class Tuning:
         until = self._began + self.seconds * SHARES[min(rung, len(SHARES) - 1)]
         return self.watch.clock() + needed <= until
 
-    def _next(self) -> tuple[Candidate, optuna.Trial]:
-        """The rule first, then what TPE wants to know."""
-        asked = self._study.ask(self._kinds)
-        self.candidates.append(Candidate(asked.number, asked.params))
-        return self.candidates[-1], asked
+    def _next(self) -> Candidate | None:
+        """The rule first, then what TPE wants to know and is not known; None if all seems to be."""
+        for _ in range(ASKED):
+            self._asked = self._study.ask(self._kinds)
+            settings = self._asked.params
+            known = next((c for c in self.candidates if c.settings == settings), None)
+            if known is None:
+                self.candidates.append(Candidate(len(self.candidates), settings))
+                return self.candidates[-1]
+            self._study.tell(self._asked, known.found)
+        return None
 
     def _time(self, candidate: Candidate) -> tuple[float, float]:
         """Train for one epoch: the seconds around a training, and those of an epoch."""

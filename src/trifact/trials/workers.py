@@ -20,7 +20,14 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
-from trifact.errors import ConfigError, DivergedError, RunError, TrifactError, memory_ran_out
+from trifact.errors import (
+    ConfigError,
+    DivergedError,
+    OutputError,
+    RunError,
+    TrifactError,
+    memory_ran_out,
+)
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import history
@@ -50,7 +57,8 @@ class Outcome:
     """How a job ended."""
 
     kind: str
-    """done, pruned, diverged, failed (no memory, or wrong settings), stopped, refused, or died."""
+    """done, pruned, diverged, failed (no memory, or wrong settings), stopped, died; refused, or
+    unwritten (the disk), which ends the search."""
     reason: str = ""
     mrr: float | None = None
     """The best on validation, and its epoch."""
@@ -180,9 +188,6 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
 
     The signal is held back, and reaches the parent afterwards; the child inherits that for good.
     """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     resource_tracker.ensure_running()  # it lets all signals through when it begins
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -193,8 +198,7 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
 
 def work(pipe: Connection, folder: Path, among: int) -> None:
     """The life of a worker: one job after the other, until it is killed."""
-    if hasattr(os, "setsid"):
-        os.setsid()  # other signals to the group are for the parent, too
+    os.setsid()  # other signals to the group are for the parent, too
     import torch
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -234,10 +238,12 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
         if isinstance(error, BusyError):
             return Outcome("refused", str(error))
         return Outcome("failed", str(error))  # settings or a folder of this trial alone
+    except OutputError as error:
+        return Outcome("unwritten", str(error))
     except TrifactError as error:
         return Outcome("refused", str(error))
     except OSError as error:
-        return Outcome("refused", f"{error.filename or job.folder}: {error.strerror or error}")
+        return Outcome("unwritten", f"{error.filename or job.folder}: {error.strerror or error}")
     except (MemoryError, RuntimeError) as error:
         if not memory_ran_out(error):
             raise
