@@ -174,10 +174,37 @@ def test_a_graph_is_not_converted_onto_or_beside_itself(
     assert run("data", "convert", "World", str(own)).returncode == 0
     before = {file: file.read_bytes() for file in own.iterdir()}
     for source, target in (("own", own), ("own", own / "train.tsv"), (str(own), own / "all.csv")):
-        refused = run("data", "convert", source, str(target), "--to", "csv", "--overwrite")
+        refused = run("data", "convert", source, str(target), "--overwrite")
         assert "the graph is read from there; give another place" in refused.stderr
     assert {file: file.read_bytes() for file in own.iterdir()} == before
     assert run("data", "convert", "own", str(own / "copy"), "--to", "csv").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("all.tsv", "--to", "parquet"), "the ending of a file says its format; leave --to out"),
+        (("all.tsv", "--valid", "0.3"), "--valid splits, but all facts go to one file"),
+        (("all", "--to", "xml"), "--to must be one of tsv, csv"),
+    ],
+)
+def test_what_a_conversion_could_not_do_is_refused(
+    tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    done = run("data", "convert", "World", *words, cwd=tmp_path)
+    assert done.returncode != 0
+    assert sentence in done.stderr
+    assert not [*tmp_path.iterdir()]
+
+
+def test_whoever_reads_may_go(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "trifact", "data", "describe", "World", "--all"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.close()
+        said = child.stderr.read().decode()
+    assert child.returncode == 141
+    assert "Traceback" not in said
 
 
 def test_names_are_shown_on_a_screen_without_their_letters(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_studies_are_made_and_shown() -> None:
     ("words", "sentence"),
     [
         (("table9",), "there is no 'table9' here; known: table1"),
-        (("table2", "--rows", "cp-n4-standard"), "no recipe has the row 'cp-n4-standard'; near: "),
+        (("table2", "--rows", "cp-n4-standard"), "table2 has no row 'cp-n4-standard'; near: "),
         (("table2", "--time", "soon"), "'soon' is not a duration"),
     ],
 )

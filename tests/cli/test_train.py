@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,6 +41,34 @@ def facts(tmp_path: Path) -> str:
 def asked(graph: str = "", **more: Any) -> Request:
     nothing = {"out": None, "config": None, "resume": None, "tune": "", "refit": False}
     return Request(graph, **{**nothing, "settings": QUICK, "loading": {}, **more})
+
+
+def on_a_small_disk(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command where no file can be larger than 200 kB."""
+    command = [sys.executable, "-m", "trifact", *words]
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, check=False, preexec_fn=limit
+    )
+
+
+def test_a_full_disk_says_how_to_go_on(facts: str, tmp_path: Path) -> None:
+    words = ("--rank", "3000", "--epochs", "2", "--precision", "float32")
+    done = on_a_small_disk("train", facts, *words, "--out", "run", cwd=tmp_path)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert "cannot be written" in last
+    assert last.endswith("what was saved before is kept; go on with: trifact train --resume run")
+    (tmp_path / "space.toml").write_text("rank = [3000, 3001]\nepochs = 2\nvalidate_every = 1\n")
+    search = ("search", "space.toml", "--graph", facts, "--precision", "float32", "--out", "s")
+    done = on_a_small_disk(*search, cwd=tmp_path)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert "cannot be written" in last
+    assert last.endswith("all is saved; go on with: trifact search --resume s")
 
 
 def test_names_are_printed_to_the_letter(facts: str, tmp_path: Path) -> None:

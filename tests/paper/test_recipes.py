@@ -130,7 +130,7 @@ def test_the_order_of_work_is_that_of_what_tells_most() -> None:
 @pytest.mark.parametrize(
     ("wish", "sentence"),
     [
-        ({"rows": ("complex-n3-reciprocl",)}, "no recipe has the row .*complex-n3-reciprocal"),
+        ({"rows": ("complex-n3-reciprocl",)}, "table2 has no row .*complex-n3-reciprocal"),
         ({"datasets": ("FB15k",)}, "no recipe has the dataset 'FB15k'; near: FB15K"),
         ({"sizes": ("tiny",)}, "no recipe has the size 'tiny'"),
         ({"sizes": ("large",), "datasets": ("WN18",)}, "there is no recipe WN18-"),

@@ -133,7 +133,7 @@ class Wish:
         return found
 
     def _check_names(self, library: dict[str, Recipe]) -> None:
-        for kind, given in (("row", self.rows), ("dataset", self.datasets), ("size", self.sizes)):
+        for kind, given in (("dataset", self.datasets), ("size", self.sizes)):
             known = {getattr(recipe, kind) for recipe in library.values()}
             for name in given:
                 if name not in known:
