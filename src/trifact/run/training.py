@@ -254,7 +254,7 @@ class Training:
 
     def _ended(self) -> bool:
         if self.state.epoch > self.config.epochs:
-            self.state.finished = f"{self.config.epochs} epochs"
+            self.state.finished = f"{self.config.epochs} epoch{'s' * (self.config.epochs != 1)}"
         elif self.config.validate_every and self.state.waited >= self.config.patience:
             self.state.finished = f"no better MRR for {self.config.patience} validations"
         return bool(self.state.finished)
