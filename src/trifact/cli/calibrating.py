@@ -78,7 +78,7 @@ def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> Non
     out.print(_predicates(record["by_predicate"]))
     if without := record["predicates"] - len(record["by_predicate"]):
         had = "1 predicate has" if without == 1 else f"{without:,} predicates have"
-        out.print(f"\n{had} no fact to fit a map on, and the one of all", style="dim")
+        out.print(f"\n{had} no fact to fit a map on; there the one of all is taken", style="dim")
 
 
 def _measures(record: dict[str, Any], judged: dict[str, Any] | None) -> object:
