@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 import os
 import signal
-import subprocess
-import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -341,17 +338,6 @@ def test_the_rule_fills_in_what_was_left_open(graph: Graph) -> None:
     )
 
 
-def test_training_works_in_a_thread_where_signals_cannot_be_had(
-    graph: Graph, tmp_path: Path
-) -> None:
-    thread = threading.Thread(
-        target=training.train, args=(graph, QUICK), kwargs={"out": tmp_path / "run"}
-    )
-    thread.start()
-    thread.join()
-    assert len(Run(tmp_path / "run").history) == 4
-
-
 def test_training_leaves_the_processor_as_it_was(graph: Graph, tmp_path: Path) -> None:
     training.train(graph, QUICK, out=tmp_path / "run")
     assert torch.tensor(2.0**-1074, dtype=torch.float64).item() > 0
@@ -372,42 +358,3 @@ def test_repeated_facts_count_as_often_as_they_are_there(tmp_path: Path) -> None
     scores = model.scores(torch.tensor([0]), torch.tensor([0]))
     shares = torch.softmax(scores, 1)[0]
     assert shares[1] == pytest.approx(0.9, abs=0.05)
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "trifact", "train", *words]
-
-
-def test_a_signal_after_the_last_step_is_heard_and_nothing_is_lost(
-    graph: Graph, tmp_path: Path
-) -> None:
-    config = TrainConfig(rank=4, epochs=2, validate_every=1)
-
-    def stop(epoch: Epoch) -> None:
-        if epoch.epoch == 2:
-            signal.raise_signal(signal.SIGTERM)
-
-    with pytest.raises(training.Interrupted, match=r"stopped at its end \(2 epochs\), all"):
-        training.train(graph, config, out=tmp_path / "run", on_epoch=stop)
-    assert len(training.resume(tmp_path / "run").history) == 2
-
-
-def test_the_command_trains_stops_at_ctrl_c_and_goes_on(tmp_path: Path) -> None:
-    words = ("World", "--out", "run", "--rank", "16", "--epochs", "200", "--validate-every", "1")
-    with subprocess.Popen(
-        command(*words), cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stderr is not None
-        while "epoch" not in child.stderr.readline():
-            pass
-        child.send_signal(signal.SIGINT)
-        last = child.stderr.read().splitlines()[-1]
-    assert child.returncode == 130
-    assert "all is saved" in last
-    done = len(Run(tmp_path / "run").history)
-    resumed = subprocess.run(
-        command("--resume", "run", "--epochs", str(done + 1)),
-        cwd=tmp_path, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert "validation MRR" in resumed.stdout
-    assert len(Run(tmp_path / "run").history) == done + 1
