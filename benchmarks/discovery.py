@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from trifact.answer.chances import Chances
 from trifact.answer.leftout import LeftOut
-from trifact.answer.options import DiscoverConfig
-from trifact.answer.ordering import ByScore
+from trifact.answer.ordering import ByChance
 from trifact.answer.pairs import Pairs
-from trifact.answer.roles import likely
+from trifact.answer.platt import Maps
+from trifact.answer.roles import pairs_of
 from trifact.answer.shortlist import Shortlist
-from trifact.answer.single import single_sides, unanswered
+from trifact.answer.single import single_sides
 from trifact.answer.sweep import Sweep
 from trifact.graph.loading import load
 from trifact.tensor.models import MODELS
@@ -44,11 +45,12 @@ class Worker:
         sizes = len(graph.entities), 2 * len(graph.predicates)
         self.model = MODELS["complex"](*sizes, rank=rank, scale=1.0, seed=0)
         single = single_sides(graph.known("train"))
-        some = likely(graph, DiscoverConfig.holders)
-        candidates = unanswered(some, graph.known("train"), single)
-        self.whole = Pairs(candidates, np.arange(len(graph.predicates)), len(graph.predicates))
+        self.whole = pairs_of(graph)
         self.left_out = LeftOut.of(graph, ("train", "valid", "test"), single=single)
-        self.news = Shortlist(TOP, ByScore())
+        self.news = Shortlist(TOP)
+        maps = Maps(np.ones(2), np.ones((len(graph.predicates), 2)))
+        chances = Chances(np.ones(3), maps, np.arange(len(graph.predicates)))
+        self.order = ByChance(chances, graph.known("train"))
 
     def part(self, number: int, count: int) -> Pairs:
         """Every `count`-th predicate in the order of their queries, so that parts are alike."""
@@ -80,7 +82,14 @@ class Products(Worker):
 
 class Ours(Worker):
     def run(self, pairs: Pairs) -> None:
-        sweep = Sweep(self.model, pairs, self.left_out, news=self.news, budget=self.budget)
+        sweep = Sweep(
+            self.model,
+            pairs,
+            self.left_out,
+            order=self.order,
+            news=self.news,
+            budget=self.budget,
+        )
         sweep.run(lambda step: None)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from numpy.typing import NDArray
 from scripts.pages import Part
 from scripts.records import ROOT, commit, records_in
 from trifact.answer.calibration import calibrate, read_calibration
+from trifact.answer.chances import Chances
 from trifact.answer.expectation import held_out, joined_in_train, lengths
 from trifact.answer.leftout import LeftOut
 from trifact.answer.options import DiscoverConfig
-from trifact.answer.ordering import ByProbability, ByScore, Order
+from trifact.answer.ordering import ByChance, ByScore, Order
 from trifact.answer.pairs import Pairs
-from trifact.answer.roles import likely
+from trifact.answer.roles import likely, pairs_of
 from trifact.answer.shortlist import Found, Shortlist
-from trifact.answer.single import single_sides, unanswered
 from trifact.answer.sweep import Sweep
 from trifact.durable import replacing, write_text
 from trifact.graph.graph import Graph
@@ -45,6 +46,7 @@ SHOWN = (100, 1_000, 10_000, 100_000)
 MORE = (("found_in_test", 10_000), ("joined", 1_000), ("predicates", 1_000))
 LISTS = {
     "probability": "by probability",
+    "answers": "by the probability of an answer",
     "score": "by score",
     "seconds": "by probability, second answers too",
     "observed": "the same, `--among observed`",
@@ -58,16 +60,19 @@ Guess = Callable[[Ints, Ints], NDArray[np.float64]]
 def check(path: Path) -> dict[str, Any]:
     """The record of one run."""
     run, graph = Run(path), Run(path).graph()
-    calibration = read_calibration(run) or calibrate(run)
-    pairs, order = _pairs(graph, DiscoverConfig.holders), ByProbability(calibration)
+    calibration = read_calibration(run)
+    if calibration is None or "chances" not in calibration.record:
+        calibration = calibrate(run)
+    assert calibration.chances is not None
+    pairs, order = pairs_of(graph), ByChance(calibration.chances, graph.known("train"))
+    answers = Chances(np.array([1.0, 0.0, 0.0]), calibration.maps, calibration.chances.confirmed)
     swept = _swept(run, graph, pairs, order)
     found = {
         "probability": swept.news.best(),
+        "answers": _reordered(run, graph, swept, replace(order, chances=answers)).news.best(),
         "score": _reordered(run, graph, swept, ByScore()).news.best(),
-        "seconds": _swept(
-            run, graph, _pairs(graph, DiscoverConfig.holders, single=False), order
-        ).news.best(),
-        "observed": _swept(run, graph, _pairs(graph, None, single=False), order).news.best(),
+        "seconds": _swept(run, graph, _pairs(graph, DiscoverConfig.holders), order).news.best(),
+        "observed": _swept(run, graph, _pairs(graph, None), order).news.best(),
         "degrees": _guessed(graph, pairs, _degrees),
         "popular": _guessed(graph, pairs, _popular),
     }
@@ -93,12 +98,9 @@ def check(path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _pairs(graph: Graph, share: float | None, *, single: bool = True) -> Pairs:
-    """By roles, at some share; None: only those observed. With second answers unless `single`."""
+def _pairs(graph: Graph, share: float | None) -> Pairs:
+    """By roles, at some share, with second answers; None: only those observed."""
     candidates = observed(graph) if share is None else likely(graph, share)
-    if single:
-        train = graph.known("train")
-        candidates = unanswered(candidates, train, single_sides(train))
     return Pairs(candidates, np.arange(len(graph.predicates)), len(graph.predicates))
 
 
@@ -120,8 +122,8 @@ def _reordered(run: Run, graph: Graph, done: Sweep, order: Order) -> Sweep:
 
 
 def _sweep(run: Run, graph: Graph, pairs: Pairs, order: Order) -> Sweep:
-    news, left_out = Shortlist(LONGEST, order), LeftOut.of(graph, ("train",))
-    return Sweep(run.model(), pairs, left_out, news=news, budget=BUDGET)
+    news, left_out = Shortlist(LONGEST), LeftOut.of(graph, ("train",))
+    return Sweep(run.model(), pairs, left_out, order=order, news=news, budget=BUDGET)
 
 
 def _degrees(subjects: Ints, objects: Ints) -> NDArray[np.float64]:
@@ -136,16 +138,16 @@ def _popular(subjects: Ints, objects: Ints) -> NDArray[np.float64]:
 
 def _guessed(graph: Graph, pairs: Pairs, guess: Guess) -> Found:
     """The best pairs by what counts alone say; ties in the order of the ids."""
-    found, left_out = Shortlist(LONGEST, ByScore()), LeftOut.of(graph, ("train",))
+    found, left_out = Shortlist(LONGEST), LeftOut.of(graph, ("train",))
     for predicate in pairs.chosen.tolist():
         its, size = graph.train[graph.train[:, 1] == predicate], len(graph.entities)
         as_subject, as_object = (np.bincount(its[:, i], minlength=size) for i in (0, 2))
         for subjects, objects in _pieces(pairs, predicate):
             scores = guess(as_subject[subjects], as_object[objects])
             scores[left_out.mask(predicate, subjects, objects)] = -1
-            s, o = np.nonzero(scores >= max(0.0, found.bar(predicate)))
+            s, o = np.nonzero(scores >= max(0.0, found.floor))
             facts = np.stack([subjects[s], np.full_like(s, predicate), objects[o]], axis=1)
-            found.add(facts, scores[s, o])
+            found.add(Found(facts, scores[s, o], scores[s, o]))
     return found.best()
 
 
@@ -182,7 +184,7 @@ def _counts(graph: Graph, found: Found) -> dict[str, list[int]]:
 
 def _reach(graph: Graph, share: float | None) -> dict[str, Any]:
     """What candidates by roles cost and hold, at another share; second answers too."""
-    pairs = _pairs(graph, share, single=False)
+    pairs = _pairs(graph, share)
     held = held_out(graph, pairs.chosen)
     return {"share": share, "queries": len(pairs.queries()[0]), "pairs": pairs.count(),
             "reachable": int(pairs.contains(held).sum())}  # fmt: skip
@@ -253,7 +255,7 @@ def draw() -> None:
 
     kept = records()
     figure = Figure(figsize=(4 * len(kept), 4), layout="constrained")
-    styles = {"probability": ("C0", "-"), "score": ("C0", "--"), "degrees": ("C1", "-"),
+    styles = {"probability": ("C0", "-"), "answers": ("C0", "--"), "degrees": ("C1", "-"),
               "popular": ("C2", "-"), "random": ("0.5", ":")}  # fmt: skip
     for axes, record in zip(figure.subplots(1, len(kept), squeeze=False)[0], kept, strict=True):
         n = np.array(record["n"])

@@ -27,23 +27,24 @@ def planted(maps: Truth, sizes: list[int], *, seed: int = 0) -> Sample:
     return Sample(scores, predicates, random.random(len(scores)) < chance, np.ones(len(scores)))
 
 
-def a_problem(seed: int = 0) -> Problem:
+def a_problem(seed: int = 0, size: int = 2) -> Problem:
     random = np.random.default_rng(seed)
     return Problem(
-        random.normal(size=60),
+        platt.with_one(random.normal(size=(60, size - 1))),
         random.integers(3, size=60),
         random.random(60),
         random.integers(1, 4, 60).astype(float),
-        np.array([1.0, -0.5]),
-        np.array([0.7, 0.2]),
+        random.normal(size=size),
+        random.uniform(0.2, 0.8, size),
     )
 
 
-def test_gradient_and_hessian_are_those_of_finite_differences() -> None:
-    problem, step = a_problem(), 1e-5
-    theta = np.random.default_rng(1).normal(size=(3, 2))
+@pytest.mark.parametrize("size", [2, 4])
+def test_gradient_and_hessian_are_those_of_finite_differences(size: int) -> None:
+    problem, step = a_problem(size=size), 1e-5
+    theta = np.random.default_rng(1).normal(size=(3, size))
     gradient, hessian = problem.derivatives(theta)
-    for f in range(2):
+    for f in range(size):
         more, less = theta.copy(), theta.copy()
         more[:, f] += step
         less[:, f] -= step
@@ -136,7 +137,8 @@ def test_where_scores_say_the_opposite_the_map_still_rises() -> None:
 
 def test_a_slope_at_its_bound_is_the_best_of_those_that_keep_it() -> None:
     mixed = planted([(2.0, 8.0)] * 8 + [(-1.0, -4.0)], [500] * 9)
-    problem = replace(a_problem(), x=mixed.scores, groups=mixed.predicates,
+    features = platt.with_one(mixed.scores[:, None])
+    problem = replace(a_problem(), features=features, groups=mixed.predicates,
                       targets=mixed.true.astype(float), weights=mixed.weights)  # fmt: skip
     free = problem.minimum(np.zeros((9, 2)))
     bound = platt._rising(problem, free, 0.3)

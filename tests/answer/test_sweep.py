@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from tests.run.test_evaluation import graph_of
 from tests.tensor.conftest import score_tensor
-from trifact.answer.calibration import Calibration
+from trifact.answer.chances import Chances
+from trifact.answer.discovery import log_odds
 from trifact.answer.leftout import LeftOut
 from trifact.answer.options import DiscoverConfig
-from trifact.answer.ordering import ByProbability, ByScore, Order
+from trifact.answer.ordering import ByChance, ByScore, Order
 from trifact.answer.pairs import Pairs
 from trifact.answer.platt import Maps
 from trifact.answer.roles import likely
@@ -38,11 +39,11 @@ def a_model(name: str, graph: Graph, *, setting: str = "reciprocal", seed: int =
     return model
 
 
-def a_calibration(predicates: int, seed: int = 0) -> Calibration:
-    """Maps that differ so much between predicates that they change the order."""
+def some_chances(predicates: int, seed: int = 0) -> Chances:
+    """Maps that differ so much between predicates, and counts so heavy, that they change it all."""
     random = np.random.default_rng(seed)
     own = np.stack([random.uniform(0.2, 3, predicates), random.normal(0, 3, predicates)], axis=1)
-    return Calibration(Maps(own.mean(axis=0), own), 0.5, {})
+    return Chances(np.array([1.5, 0.7, -0.9]), Maps(own.mean(axis=0), own), np.arange(predicates))
 
 
 def every_score(model: Model, predicates: int) -> torch.Tensor:
@@ -56,6 +57,19 @@ def every_score(model: Model, predicates: int) -> torch.Tensor:
 
 SINGLE = (0.7, 2)
 """Two questions of which 0.7 have one answer make a direction single: for graphs this small."""
+
+
+def slow_key(score: float, fact: tuple[int, int, int], graph: Graph, order: Order) -> float:
+    """By the definition: evidence, then the map of the predicate."""
+    if not isinstance(order, ByChance):
+        return score
+    s, p, o = fact
+    train = {tuple(f) for f in graph.train.tolist()}
+    ends = [sum(f[:2] == (s, p) for f in train), sum(f[1:] == (p, o) for f in train)]
+    measures = [score, *(math.log(1 + count) for count in ends)]
+    evidence = sum(w * m for w, m in zip(order.chances.weights.tolist(), measures, strict=True))
+    slope, intercept = order.chances.maps.own[p].tolist()
+    return float(slope * evidence + intercept)
 
 
 def slow_search(
@@ -78,10 +92,10 @@ def slow_search(
                 if (s, p, o) in known or (s == o and not any(a == b for a, b in its)):
                     continue
                 score = float(scores[s, p, o])
-                found.append((float(order.keys(np.array([score]), p)[0]), score, s, p, o))
+                found.append((slow_key(score, (s, p, o), graph, order), score, s, p, o))
     found.sort(key=lambda row: (-row[0], -row[1], *row[2:]))
     if config.min_probability is not None:
-        found = [row for row in found if row[0] >= config.min_probability]
+        found = [row for row in found if row[0] >= log_odds(config.min_probability)]
     counts: dict[int, int] = {}
     kept = []
     for row in found:
@@ -111,10 +125,10 @@ def a_sweep(
     single = single_sides(train, *SINGLE) & config.single
     candidates = unanswered(who_makes_sense(graph, config), train, single)
     pairs = Pairs(candidates, np.arange(len(graph.predicates)), len(graph.predicates))
-    least = config.min_probability if config.min_probability is not None else -math.inf
-    news = Shortlist(config.top, order, each=config.per_predicate, least=least)
+    floor = -math.inf if config.min_probability is None else log_odds(config.min_probability)
+    news = Shortlist(config.top, each=config.per_predicate, floor=floor)
     left_out = LeftOut.of(graph, config.filter, single=single)
-    return Sweep(model, pairs, left_out, news=news, budget=budget)
+    return Sweep(model, pairs, left_out, order=order, news=news, budget=budget)
 
 
 def swept(
@@ -164,7 +178,9 @@ def test_a_sweep_finds_what_a_search_pair_by_pair_finds(
     graph: Graph, kind: tuple[str, str], budget: int, calibrated: bool, data: st.DataObject
 ) -> None:
     model = a_model(kind[0], graph, setting=kind[1], seed=len(graph.train))
-    order = ByProbability(a_calibration(len(graph.predicates))) if calibrated else ByScore()
+    order: Order = ByScore()
+    if calibrated:
+        order = ByChance(some_chances(len(graph.predicates)), graph.known("train"))
     config = data.draw(requests(calibrated=calibrated))
     scores = every_score(model, len(graph.predicates))
     done = swept(model, graph, config, order=order, budget=budget)
@@ -173,6 +189,7 @@ def test_a_sweep_finds_what_a_search_pair_by_pair_finds(
         slow = slow_search(scores, graph, config.replace(filter=known), order)
         assert found.facts.tolist() == [list(row[2:]) for row in slow]
         assert found.scores == pytest.approx([row[1] for row in slow], rel=1e-9)
+        assert found.keys == pytest.approx([row[0] for row in slow], rel=1e-9, abs=1e-9)
 
 
 DENSE = graph_of(

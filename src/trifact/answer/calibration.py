@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trifact.answer.chances import Chances, chances_of, record_of
 from trifact.answer.options import CalibrateConfig
 from trifact.answer.platt import Maps, Sample, cross_validated, fit
 from trifact.answer.reliability import brier, measured
@@ -28,6 +29,7 @@ from trifact.run.run import Run
 
 if TYPE_CHECKING:
     from trifact.answer.pool import Pool
+    from trifact.tensor.models import Model
 
 FOLDS = 5
 FEWEST = FOLDS  # true facts, and false ones: each fold of the cross-validation can have some
@@ -43,6 +45,8 @@ class Calibration:
     """The share of true facts that the probabilities assume."""
     record: dict[str, Any]
     """The content of `calibration.json`; see docs/probabilities.md."""
+    chances: Chances | None = None
+    """Those of pairs, which discovery goes by; None if there was too little to fit them on."""
 
     def __repr__(self) -> str:
         return f"Calibration({len(self.maps.own):,} predicates, prior {self.prior:.3g})"
@@ -60,12 +64,16 @@ class Calibration:
 
     def doubts(self, predicates: Ints) -> list[str]:
         """What to know about the probabilities of facts with these predicates: sentences."""
+        doubts, negatives = list[str](), self.record["fitted"]["negatives"]
+        if negatives is not None:
+            doubts.append("these probabilities were fitted on true facts and the false ones of "
+                          f"{negatives}, which answers of the model are not like")  # fmt: skip
         borrowed = int(self.borrowed(predicates).sum())
-        if not borrowed:
-            return []
-        which = "these" if borrowed == len(predicates) else f"{borrowed:,} of these"
-        return [f"the probabilities of {which} are those of an average predicate, and may be far "
-                "off: there was no held-out fact to fit their own on"]  # fmt: skip
+        if borrowed:
+            which = "these" if borrowed == len(predicates) else f"{borrowed:,} of these"
+            average = f"the probabilities of {which} are those of an average predicate, and may be"
+            doubts.append(f"{average} far off: there was no held-out fact to fit their own on")
+        return doubts
 
     def with_prior(self, prior: float) -> Calibration:
         """The same where another share of the facts is true.
@@ -103,9 +111,21 @@ def calibrate(
         "graph": graph.content_hash,
         "fitted": fitted,
         **_found(graph, pool, config.seed),
+        "chances": _chances(graph, run.model(), config),
     }
     _keep(run, record)
     return _calibration(record)
+
+
+def _chances(graph: Graph, model: Model, config: CalibrateConfig) -> dict[str, Any] | None:
+    """What is kept of the chances of pairs; None if there is too little to fit them on."""
+    from trifact.answer.pool import pool_of_pairs
+    from trifact.answer.roles import pairs_of
+
+    pool = pool_of_pairs(graph, model, config, pairs_of(graph))
+    if _is_too_little(pool.sample):
+        return None
+    return record_of(graph, pool, folds=FOLDS, seed=config.seed)
 
 
 def advice(run: Run) -> str:
@@ -200,13 +220,18 @@ def _keep(run: Run, record: dict[str, Any]) -> None:
 def _refuse_few(graph: Graph, sample: Sample) -> None:
     from trifact.answer.pool import NothingToFitError
 
-    true = int(sample.true.sum())
-    if min(true, len(sample) - true) < FEWEST:
+    if _is_too_little(sample):
+        true = int(sample.true.sum())
         raise NothingToFitError(
             f"{graph.name}: {true:,} true and {len(sample) - true:,} false facts are too few to "
             f"fit probabilities on, at least {FEWEST} of either are needed; give more of them, "
             "or hold more facts out"
         )
+
+
+def _is_too_little(sample: Sample) -> bool:
+    true = int(sample.true.sum())
+    return min(true, len(sample) - true) < FEWEST
 
 
 def _found(graph: Graph, pool: Pool, seed: int) -> dict[str, Any]:
@@ -255,7 +280,9 @@ def _calibration(record: dict[str, Any]) -> Calibration:
     prior = float(record["prior"])
     if not (np.isfinite(own).all() and (own[:, 0] > 0).all() and whole[0] > 0 and 0 < prior < 1):
         raise ValueError("a slope, an intercept or the prior is out of range")
-    return Calibration(Maps(whole, own), prior, record)
+    kept = record.get("chances")
+    chances = None if kept is None else chances_of(kept, len(own))
+    return Calibration(Maps(whole, own), prior, record, chances)
 
 
 def _logit(share: float) -> float:

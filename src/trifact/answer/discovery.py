@@ -18,8 +18,9 @@ from trifact.answer.expectation import expectation
 from trifact.answer.leftout import LeftOut
 from trifact.answer.names import Names
 from trifact.answer.options import DiscoverConfig
-from trifact.answer.ordering import ByProbability, ByScore, Order
+from trifact.answer.ordering import ByChance, ByScore, Order
 from trifact.answer.pairs import Pairs
+from trifact.answer.platt import sigmoid
 from trifact.answer.roles import likely
 from trifact.answer.shortlist import Found, Shortlist
 from trifact.answer.single import single_sides, unanswered
@@ -73,7 +74,7 @@ def discover(
     config, graph = config or DiscoverConfig(), run.graph()
     if out is not None:
         files.check_free(out, overwrite=overwrite, endings=ENDINGS)
-    factors, order = run.factors_hash(), _order(run, config)
+    factors, order = run.factors_hash(), _order(run, graph, config)
     sweep = _sweep(run, graph, config, order)
     run.refuse_change(factors)
     pace = _Pace(sweep, progress)
@@ -131,25 +132,40 @@ def _sweep(run: Run, graph: Graph, config: DiscoverConfig, order: Order) -> Swee
     """All that is to be done."""
     single = single_sides(graph.known("train")) & config.single
     candidates = _candidates(graph, config, single)
-    least = -np.inf if config.min_probability is None else config.min_probability
+    floor = -np.inf if config.min_probability is None else log_odds(config.min_probability)
     return Sweep(
         run.model(),
         Pairs(candidates, _chosen(graph, config), len(graph.predicates)),
         LeftOut.of(graph, config.filter, single=single),
-        news=Shortlist(config.top, order, each=config.per_predicate, least=least),
+        order=order,
+        news=Shortlist(config.top, each=config.per_predicate, floor=floor),
         budget=config.budget_mb * 2**20,
     )
 
 
-def _order(run: Run, config: DiscoverConfig) -> Order:
+def _order(run: Run, graph: Graph, config: DiscoverConfig) -> Order:
     calibration = read_calibration(run)
-    if calibration is not None:
-        return ByProbability(calibration)
+    if calibration is not None and calibration.chances is not None:
+        return ByChance(calibration.chances, graph.known("train"))
     if config.min_probability is not None:
-        raise ConfigError(
-            f"min_probability needs probabilities, and the run has no calibration; {advice(run)}"
-        )
+        raise ConfigError(f"min_probability needs probabilities; {why_by_score(run)}")
     return ByScore()
+
+
+def why_by_score(run: Run) -> str:
+    """Why there are no chances to go by, and what to do about it."""
+    calibration = read_calibration(run)
+    if calibration is None:
+        return f"the run has no calibration; {advice(run)}"
+    if "chances" not in calibration.record:
+        return f"the run's calibration was made by an older version; {advice(run)}"
+    return "too few validation facts are among the pairs that make sense; hold more of them out"
+
+
+def log_odds(probability: float) -> float:
+    """log p / (1 - p): minus infinity of 0, infinity of 1."""
+    with np.errstate(divide="ignore"):
+        return float(np.log(probability) - np.log1p(-probability))
 
 
 def _candidates(graph: Graph, config: DiscoverConfig, single: Bools) -> Candidates:
@@ -183,8 +199,8 @@ def _request(run: Run, graph: Graph, config: DiscoverConfig, factors: str) -> pa
 
 def _discovery(graph: Graph, sweep: Sweep) -> Discovery:
     """What the sweep has found, by name."""
-    news, calibrated = sweep.news.best(), isinstance(sweep.news.order, ByProbability)
-    probabilities = news.keys if calibrated else None
+    news, calibrated = sweep.news.best(), isinstance(sweep.order, ByChance)
+    probabilities = sigmoid(news.keys) if calibrated else None
     return Discovery(
         columns=_columns(graph, news, probabilities),
         facts=news.facts,

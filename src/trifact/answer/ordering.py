@@ -1,8 +1,8 @@
-"""What the best of all facts are: those with the highest score, or with the highest probability.
+"""What the best of all facts are: those with the highest score, or with the highest chance.
 
-A score means something else under another predicate; a probability does not, so it is the order
-to take where a run has a calibration. Either way a fact has a *key*, which rises with its score
-as long as the predicate stays the same.
+A score means something else under another predicate and for another question; a chance does not,
+so it is the order to take where a run has been calibrated. Facts go by their *key*, a number that
+a tile of pairs has from its scores, its rows and its columns.
 """
 
 from __future__ import annotations
@@ -11,68 +11,38 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from trifact.graph.known import Ints
-from trifact.run.ranktable import Floats
-
-HIGHEST = 1e-3  # scores are log-probabilities: none is above zero by more than rounding
-LOWEST = -1e9
-HALVINGS = 60
-MARGIN = 1e-6  # a bar a little too low costs nothing; one that float32 rounds up loses facts
-
-
-class Calibrated(Protocol):
-    """What knows the probability of a fact from its score."""
-
-    def probabilities(self, scores: Floats, predicates: Ints) -> Floats:
-        """Increasing in the score for each predicate: (n,), (n,) -> (n,)."""
+from trifact.answer.chances import Chances, of_objects, of_subjects
+from trifact.graph.known import Ints, KnownAnswers
 
 
 class Order(Protocol):
     """Facts by key, highest first."""
 
-    def keys(self, scores: Floats, predicate: int) -> Floats:
-        """The keys of facts of one predicate."""
-
-    def bar(self, key: float, predicate: int) -> float:
-        """A score that a fact of the predicate must reach for its key to reach `key`."""
+    def keys(self, scores: Tensor, predicate: int, subjects: Ints, objects: Ints) -> Tensor:
+        """The keys of the pairs of a predicate: (subjects, objects), as their scores are."""
 
 
 class ByScore:
     """The key is the score."""
 
-    def keys(self, scores: Floats, predicate: int) -> Floats:
+    def keys(self, scores: Tensor, predicate: int, subjects: Ints, objects: Ints) -> Tensor:
         return scores
-
-    def bar(self, key: float, predicate: int) -> float:
-        return key
 
 
 @dataclass(frozen=True)
-class ByProbability:
-    """The key is the probability."""
+class ByChance:
+    """The key is the log-odds of the chance."""
 
-    calibration: Calibrated
+    chances: Chances
+    train: KnownAnswers
 
-    def keys(self, scores: Floats, predicate: int) -> Floats:
-        return self.calibration.probabilities(scores, np.full(len(scores), predicate))
-
-    def bar(self, key: float, predicate: int) -> float:
-        """By bisection; infinity where no score of the predicate is enough."""
-        if not self._reaches(HIGHEST, key, predicate):
-            return np.inf
-        low, high = -1.0, HIGHEST
-        while self._reaches(low, key, predicate):
-            low, high = 2 * low, low
-            if low < LOWEST:
-                return -np.inf
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            if self._reaches(middle, key, predicate):
-                high = middle
-            else:
-                low = middle
-        return low - MARGIN * max(1.0, -low)
-
-    def _reaches(self, score: float, key: float, predicate: int) -> bool:
-        return bool(self.keys(np.array([score]), predicate)[0] >= key)
+    def keys(self, scores: Tensor, predicate: int, subjects: Ints, objects: Ints) -> Tensor:
+        per_score, per_subject, per_object, intercept = self.chances.line(predicate)
+        rows = of_subjects(self.train, subjects, np.full_like(subjects, predicate))
+        columns = of_objects(self.train, objects, np.full_like(objects, predicate))
+        down = torch.from_numpy(per_subject * rows + intercept).to(scores)
+        across = torch.from_numpy(per_object * columns).to(scores)
+        return (scores * per_score).add_(down[:, None]).add_(across)

@@ -18,7 +18,7 @@ from torch import Tensor
 from trifact.durable import replacing
 from trifact.errors import OutputError
 
-FORMAT = 1
+FORMAT = 2
 Request = dict[str, Any]
 
 

@@ -126,43 +126,45 @@ def cross_validated(
 
 @dataclass(frozen=True)
 class Problem:
-    """The penalized log-losses of G groups of facts, each with its own theta = (slope, intercept).
+    """The penalized log-losses of G groups of facts, each with its own theta: (K,).
 
-    (n,) each: what is measured, the group of each fact, the target in [0, 1], and its weight.
+    Of each fact what is measured, its group, the target in [0, 1], and its weight.
     """
 
-    x: Floats
-    groups: Ints
-    targets: Floats
-    weights: Floats
-    centre: Floats  # (2,): what theta is drawn to
-    precision: Floats  # (2,): how strongly
+    features: Floats  # (n, K)
+    groups: Ints  # (n,)
+    targets: Floats  # (n,)
+    weights: Floats  # (n,)
+    centre: Floats  # (K,): what theta is drawn to
+    precision: Floats  # (K,): how strongly
 
     def values(self, theta: Floats) -> Floats:
-        """What is minimized: (G, 2) -> (G,)."""
+        """What is minimized: (G, K) -> (G,)."""
         eta = self._log_odds(theta)
         losses = self.weights * (np.logaddexp(0.0, eta) - self.targets * eta)
         apart = 0.5 * self.precision * (theta - self.centre) ** 2
         return np.asarray(self._sum(losses, len(theta)) + apart.sum(axis=1))
 
     def derivatives(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Gradient and Hessian: (G, 2) -> (G, 2), (G, 2, 2)."""
-        size, share = len(theta), sigmoid(self._log_odds(theta))
+        """Gradient and Hessian: (G, K) -> (G, K), (G, K, K)."""
+        share, columns = sigmoid(self._log_odds(theta)), self.features.T
         first = self.weights * (share - self.targets)
         second = self.weights * share * (1 - share)
-        gradient = np.stack([self._sum(first * self.x, size), self._sum(first, size)], axis=1)
-        mixed = self._sum(second * self.x, size)
-        rows = [self._sum(second * self.x**2, size), mixed, mixed, self._sum(second, size)]
-        hessian = np.stack(rows, axis=1).reshape(-1, 2, 2) + np.diag(self.precision)
+        gradient = np.stack([self._sum(first * x, len(theta)) for x in columns], axis=1)
+        hessian = np.empty((*theta.shape, theta.shape[1]))
+        for i, x in enumerate(columns):
+            for j, y in enumerate(columns[: i + 1]):
+                hessian[:, i, j] = hessian[:, j, i] = self._sum(second * x * y, len(theta))
+        hessian += np.diag(self.precision)
         return gradient + self.precision * (theta - self.centre), hessian
 
     def minimum(self, start: Floats, *, held: Bools | None = None) -> Floats:
-        """The best theta of each group, by Newton's method; where `held`, the slope stays."""
+        """The best theta of each group, by Newton's method; where `held`, its first stays."""
         theta = start
         for _ in range(STEPS):
             gradient, hessian = self.derivatives(theta)
             if held is not None:
-                gradient[held, 0], hessian[held, 0, 1], hessian[held, 1, 0] = 0, 0, 0
+                gradient[held, 0], hessian[held, 0, 1:], hessian[held, 1:, 0] = 0, 0, 0
             step = np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0], np.float64)
             theta = self._descended(theta, step)
             if np.abs(step).max(initial=0.0) < TOLERANCE:
@@ -182,8 +184,7 @@ class Problem:
         return theta - size * step
 
     def _log_odds(self, theta: Floats) -> Floats:
-        slopes, intercepts = theta.T
-        return np.asarray(slopes[self.groups] * self.x + intercepts[self.groups])
+        return np.asarray((theta[self.groups] * self.features).sum(axis=1))
 
     def _sum(self, values: Floats, size: int) -> Floats:
         return np.bincount(self.groups, values, minlength=size).astype(np.float64, copy=False)
@@ -191,10 +192,22 @@ class Problem:
 
 def _platt(x: Floats, sample: Sample) -> Floats:
     """The map of all, (2,)."""
-    nowhere, all_together = np.zeros(2), np.zeros(len(x), dtype=np.int64)
-    ridge = np.full(2, RIDGE)
-    problem = Problem(x, all_together, sample.targets, sample.weights, nowhere, ridge)
-    return np.asarray(_rising(problem, problem.minimum(np.zeros((1, 2))), LEAST)[0])
+    return regression(x[:, None], sample, ridge=RIDGE)
+
+
+def regression(x: Floats, sample: Sample, *, ridge: float) -> Floats:
+    """The weights of what is measured, (n, K), and an intercept: (K + 1,), the first rising."""
+    features, size = with_one(x), x.shape[1] + 1
+    together, nowhere = np.zeros(len(x), dtype=np.int64), np.zeros(size)
+    problem = Problem(
+        features, together, sample.targets, sample.weights, nowhere, np.full(size, ridge)
+    )
+    return np.asarray(_rising(problem, problem.minimum(np.zeros((1, size))), LEAST)[0])
+
+
+def with_one(x: Floats) -> Floats:
+    """A column of ones after the others, for an intercept: (n, K) -> (n, K + 1)."""
+    return np.column_stack([x, np.ones(len(x))])
 
 
 def _shrunk(x: Floats, sample: Sample, whole: Floats, predicates: int) -> Floats:
@@ -204,7 +217,8 @@ def _shrunk(x: Floats, sample: Sample, whole: Floats, predicates: int) -> Floats
     if not there.any():
         return theta
     targets, groups = sample.targets, sample.predicates
-    problem = Problem(x, groups, targets, sample.weights, whole, 1 / variance)
+    features = with_one(x[:, None])
+    problem = Problem(features, groups, targets, sample.weights, whole, 1 / variance)
     for _ in range(ROUNDS):
         problem = replace(problem, precision=1 / variance)
         theta = problem.minimum(theta)
@@ -218,7 +232,7 @@ def _shrunk(x: Floats, sample: Sample, whole: Floats, predicates: int) -> Floats
 
 
 def _rising(problem: Problem, theta: Floats, least: float) -> Floats:
-    """The best theta with slopes of at least `least`, from the best without that bound.
+    """The best theta with a first number of at least `least`, from the best without that bound.
 
     The problem is convex: where the bound is broken, the best that keeps it lies on it.
     """

@@ -7,12 +7,15 @@ while the facts of all other splits are hidden, and its k best answers are taken
 split has are true, the others count as false. A fact that answers two questions counts twice.
 Facts of the split that are *not* among the k best are left out: nothing is said about the false
 ones down there either, so they would make low scores look far too probable.
+
+**Pairs**: the same with questions of all pairs that make sense, whether or not the split has an
+answer. Half of those asked have one; a question counts for as many of its kind as there are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +23,7 @@ import torch
 from trifact.answer.best import best
 from trifact.answer.leftout import with_loops
 from trifact.answer.options import CalibrateConfig
+from trifact.answer.pairs import Pairs
 from trifact.answer.platt import Sample
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
@@ -56,7 +60,8 @@ def pool_of(
     """The pool of the model's own answers to a split."""
     _refuse_empty(graph, split)
     progress("asking", 0, 0)
-    labelled = _answered(graph, model, config, split)
+    asked, of = questions(graph, split, most=config.questions, seed=config.seed)
+    labelled = _answered(graph, model, config, _Asked(asked, np.ones(len(asked)), of), split=split)
     if not len(labelled.facts):
         raise NothingToFitError(
             f"{graph.name}: every answer to its {split} facts is in another split too, "
@@ -64,6 +69,12 @@ def pool_of(
         )
     progress("scoring", 0, 0)
     return _scored(graph, model, config, labelled)
+
+
+def pool_of_pairs(graph: Graph, model: Model, config: CalibrateConfig, pairs: Pairs) -> Pool:
+    """The pool of the model's own answers to questions of all kinds, the true ones of valid."""
+    asked = _of_both_kinds(graph, pairs, most=config.questions, seed=config.seed)
+    return _scored(graph, model, config, _answered(graph, model, config, asked, among=pairs))
 
 
 def pool_with(
@@ -121,22 +132,66 @@ def _given(graph: Graph, other: Graph, split: str) -> _Labelled:
     return _Labelled(facts[order], truth[order], np.ones(len(facts)), about)
 
 
-def _answered(graph: Graph, model: Model, config: CalibrateConfig, split: str) -> _Labelled:
-    asked, all_of_them = questions(graph, split, most=config.questions, seed=config.seed)
+class _Asked(NamedTuple):
+    """Some questions (n, 2), how much each counts (n,), and how many there are in all."""
+
+    questions: Ints
+    weights: Floats
+    of: int
+
+
+def _answered(
+    graph: Graph,
+    model: Model,
+    config: CalibrateConfig,
+    asked: _Asked,
+    *,
+    split: str = "valid",
+    among: Pairs | None = None,
+) -> _Labelled:
+    """The k best answers, among all entities or those that make sense."""
+    rows, weights, of = asked
     hidden = graph.known(*(other for other in graph.splits if other != split))
-    budget = config.budget_mb * 2**20
-    itself = with_loops(graph)[asked[:, 1] % len(graph.predicates)]  # as answers are made
-    found = best(model, asked, config.k, hidden=hidden, itself=itself, budget=budget)
-    answers = _as_facts(asked[found.rows], found.answers, len(graph.predicates))
-    facts, counts = np.unique(answers, axis=0, return_counts=True)
+    itself = with_loops(graph)[rows[:, 1] % len(graph.predicates)]  # as answers are made
+    allowed = None
+    if among is not None:
+        allowed = {j: among.candidates.of(j) for j in np.unique(rows[:, 1]).tolist()}
+    found = best(
+        model,
+        rows,
+        config.k,
+        allowed=allowed,
+        hidden=hidden,
+        itself=itself,
+        budget=config.budget_mb * 2**20,
+    )
+    answers = _as_facts(rows[found.rows], found.answers, len(graph.predicates))
+    facts, which = np.unique(answers, axis=0, return_inverse=True)
     about = {
         "split": split,
         "negatives": None,
         "left_out": None,
         "k": config.k,
-        "questions": {"asked": len(asked), "of": all_of_them, "seed": config.seed},
+        "questions": {"asked": len(rows), "of": of, "seed": config.seed},
     }
-    return _Labelled(facts, graph.known(split).contains(facts), counts.astype(np.float64), about)
+    counts = np.bincount(which, weights[found.rows], minlength=len(facts)).astype(np.float64)
+    return _Labelled(facts, graph.known(split).contains(facts), counts, about)
+
+
+def _of_both_kinds(graph: Graph, pairs: Pairs, *, most: int, seed: int) -> _Asked:
+    """Questions of pairs: half with an answer in valid, half without, or all if there are fewer.
+
+    A question counts for as many of its kind as were not asked; on average it counts once.
+    """
+    every = np.stack([part.numpy() for part in pairs.queries()], axis=1)
+    sides = 2 * pairs.predicates
+    has_one = np.isin(every @ np.array([sides, 1]), graph.known("valid").questions)
+    random, weights = np.random.default_rng(seed), np.zeros(len(every))
+    for kind in (np.flatnonzero(has_one), np.flatnonzero(~has_one)):
+        drawn = random.choice(kind, min(len(kind), -(-most // 2)), replace=False)
+        weights[drawn] = len(kind) / max(1, len(drawn))
+    asked = np.flatnonzero(weights)
+    return _Asked(every[asked], weights[asked] * (len(asked) / len(every)), len(every))
 
 
 def questions(graph: Graph, split: str, *, most: int, seed: int) -> tuple[Ints, int]:

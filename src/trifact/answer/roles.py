@@ -14,9 +14,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
+from trifact.answer.options import DiscoverConfig
+from trifact.answer.pairs import Pairs
+from trifact.answer.single import single_sides, unanswered
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.run.candidates import Candidates, observed
+
+
+def pairs_of(graph: Graph, share: float = DiscoverConfig.holders) -> Pairs:
+    """All pairs of all predicates that make sense by roles, without second answers."""
+    train, predicates = graph.known("train"), len(graph.predicates)
+    found = unanswered(likely(graph, share), train, single_sides(train))
+    return Pairs(found, np.arange(predicates), predicates)
 
 
 def likely(graph: Graph, share: float) -> Candidates:

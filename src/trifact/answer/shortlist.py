@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trifact.answer.ordering import Order
 from trifact.graph.known import Ints
 from trifact.run.ranktable import Floats
 
 
 @dataclass(frozen=True)
 class Found:
-    """Facts with their scores and keys."""
+    """Facts with their scores, and the keys that they are ordered by."""
 
     facts: Ints  # (n, 3)
     scores: Floats  # (n,)
@@ -60,31 +59,20 @@ def _place_among_equals(values: Ints) -> Ints:
 
 
 class Shortlist:
-    """The `size` best facts so far, at most `each` of a predicate, no key under `least`."""
+    """The `size` best facts so far, at most `each` of a predicate, no key under `floor`."""
 
-    def __init__(
-        self, size: int, order: Order, *, each: int | None = None, least: float = -np.inf
-    ) -> None:
-        self.size, self.order, self.each, self.floor = size, order, each, least
-        self._kept, self._new, self._bars = Found.nothing(), list[Found](), dict[int, float]()
+    def __init__(self, size: int, *, each: int | None = None, floor: float = -np.inf) -> None:
+        self.size, self.each, self.floor = size, each, floor
+        self._kept, self._new = Found.nothing(), list[Found]()
 
-    def bar(self, predicate: int) -> float:
-        """A score under which a fact of the predicate is of no use."""
-        if predicate not in self._bars:
-            self._bars[predicate] = self.order.bar(self.floor, predicate)
-        return self._bars[predicate]
-
-    def add(self, facts: Ints, scores: Floats) -> None:
-        """Take in facts (n, 3), all of one predicate."""
+    def add(self, found: Found) -> None:
+        """Take in facts, all of one predicate."""
+        found = found[np.flatnonzero(found.keys >= self.floor)]
         most = min(self.size, self.each or self.size)
-        if len(scores) > most:  # within a predicate it is the score that counts
-            useful = scores >= np.partition(scores, -most)[-most]
-            facts, scores = facts[useful], scores[useful]
-        if not len(scores):
-            return
-        keys = self.order.keys(scores, int(facts[0, 1]))
-        useful = keys >= self.floor
-        self._new.append(Found(facts, scores, keys)[np.flatnonzero(useful)])
+        if len(found) > most:
+            found = found[np.flatnonzero(found.keys >= np.partition(found.keys, -most)[-most])]
+        if len(found):
+            self._new.append(found)
         if sum(map(len, self._new)) >= self.size:
             self._settle()
 
@@ -101,5 +89,5 @@ class Shortlist:
     def _settle(self) -> None:
         self._kept = best_of(Found.joined(self._kept, *self._new), self.size, each=self.each)
         self._new = []
-        if len(self._kept) == self.size and self._kept.keys[-1] > self.floor:
-            self.floor, self._bars = float(self._kept.keys[-1]), {}
+        if len(self._kept) == self.size:
+            self.floor = max(self.floor, float(self._kept.keys[-1]))

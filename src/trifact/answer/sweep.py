@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from trifact.answer.leftout import LeftOut
+from trifact.answer.ordering import Order
 from trifact.answer.pairs import Pairs, PairScores, Tile, log_normalizers
 from trifact.answer.pausing import Standing
 from trifact.answer.shortlist import Found, Shortlist, best_of
@@ -37,11 +38,18 @@ class Sweep:
     """A model's best new facts, and those that are no news because they were held out."""
 
     def __init__(
-        self, model: Model, pairs: Pairs, left_out: LeftOut, *, news: Shortlist, budget: int
+        self,
+        model: Model,
+        pairs: Pairs,
+        left_out: LeftOut,
+        *,
+        order: Order,
+        news: Shortlist,
+        budget: int,
     ) -> None:
         self.model, self.pairs, self.left_out, self.budget = model, pairs, left_out, budget
-        self.news = news
-        self.held = Shortlist(news.size, news.order, each=news.each, least=news.floor)
+        self.order, self.news = order, news
+        self.held = Shortlist(news.size, each=news.each, floor=news.floor)
         self.done = self.spent = 0
         self.work = Workspace(budget // 2)
         self.entities, self.predicates = pairs.queries()
@@ -103,22 +111,27 @@ class Sweep:
 
     def _compare(self, tile: Tile) -> None:
         """Add a tile's facts to the lists, where they may matter."""
-        predicate, bar = tile.predicate, self.news.bar(tile.predicate)
-        if bar == np.inf:
-            return
+        predicate = tile.predicate
         subjects = self.pairs.subjects(predicate)[tile.subjects]
         objects = self.pairs.objects(predicate)[tile.objects]
         scores = self.scores.of(tile)
         known = torch.from_numpy(self.left_out.mask(predicate, subjects, objects))
         scores.masked_fill_(known, -torch.inf)
-        rows, columns, values = _reaching(scores, bar)
+        keys = self.order.keys(scores, predicate, subjects, objects)
+        rows, columns = _reaching(keys, self.news.floor)
         facts = np.stack([subjects[rows], np.full_like(rows, predicate), objects[columns]], axis=1)
+        found = Found(facts, _at(scores, rows, columns), _at(keys, rows, columns))
         old = self.left_out.known_to_others(facts)
-        self.held.add(facts[old], values[old])
-        self.news.add(facts[~old], values[~old])
+        self.held.add(found[np.flatnonzero(old)])
+        self.news.add(found[np.flatnonzero(~old)])
 
 
-def _reaching(scores: Tensor, bar: float) -> tuple[Ints, Ints, Floats]:
-    """Rows, columns and values of the scores that reach the bar; never of those left out."""
-    rows, columns = torch.nonzero(scores >= max(bar, torch.finfo(scores.dtype).min)).T
-    return rows.numpy(), columns.numpy(), scores[rows, columns].double().numpy()
+def _reaching(keys: Tensor, bar: float) -> tuple[Ints, Ints]:
+    """Rows and columns of the keys that reach the bar; never of those left out."""
+    rows, columns = torch.nonzero(keys >= max(bar, torch.finfo(keys.dtype).min)).T
+    return rows.numpy(), columns.numpy()
+
+
+def _at(values: Tensor, rows: Ints, columns: Ints) -> Floats:
+    found = values[torch.from_numpy(rows), torch.from_numpy(columns)]
+    return np.asarray(found.double().numpy())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
-from trifact.answer.calibration import advice, read_calibration
-from trifact.answer.discovery import Discovery, discover
+from trifact.answer.calibration import read_calibration
+from trifact.answer.discovery import Discovery, discover, why_by_score
 from trifact.answer.options import DiscoverConfig
 from trifact.cli.screen import count, heading, say, screen, share, table, watching
 from trifact.run.run import Run
@@ -73,18 +72,12 @@ def _why_nothing(config: DiscoverConfig, pairs: int) -> str:
     return f"{again if config.single else ''}{more}"
 
 
-def _about_probabilities(run: Run, found: Discovery) -> list[str]:
-    """Warnings, if they are not about answers of its own, or not of these predicates."""
+def _doubts(found: Discovery, run: Run) -> list[str]:
+    """Of the probabilities."""
     calibration = read_calibration(run)
-    if calibration is None:
-        return []
-    fitted, doubts = calibration.record["fitted"], calibration.doubts(found.facts[:, 1])
-    if fitted["negatives"] is None:
-        return doubts
-    pool = f"true facts and the false ones of {fitted['negatives']}"
-    other = f"trifact calibrate {shlex.quote(str(run.path))} fits them on the model's own answers"
-    unlike = f"these probabilities were fitted on {pool}, which new facts are not like; {other}"
-    return [unlike, *doubts]
+    assert calibration is not None
+    assert calibration.chances is not None
+    return calibration.chances.doubts(found.facts[:, 1])
 
 
 def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
@@ -92,13 +85,12 @@ def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
     about, notes = found.expected, list[str]()
     if found.about["order"] == "score":
         notes.append(
-            "in the order of scores, which predicates make differently, as the run has no "
-            f"calibration; {advice(run)}"
+            f"in the order of scores, which predicates make differently: {why_by_score(run)}"
         )
     elif len(found):
         mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]
-        notes.append(f"mean probability of the new facts by the run's calibration: {mean:.3f}")
-        notes += _about_probabilities(run, found)
+        notes.append(f"mean probability of the new facts: {mean:.3f}")
+        notes += _doubts(found, run)
     if about is None:
         of = " of these predicates" if config.predicates else ""
         return [*notes, f"no fact{of} was held out, so the list has no estimate of its own"]

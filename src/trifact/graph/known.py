@@ -98,6 +98,11 @@ class KnownAnswers:
         flat, which = ranges(self.offsets[place], self.offsets[place + 1])
         return found[which], self.answers[flat]
 
+    def counts(self, entities: Ints, predicates: Ints) -> Ints:
+        """How many answers questions have: (n,), (n,) -> (n,)."""
+        place, asked = self._places(entities, predicates)
+        return np.where(asked, np.append(np.diff(self.offsets), 0)[place], 0)
+
     def contains(self, facts: Ints) -> NDArray[np.bool_]:
         """Which of the facts (n, 3) are known; predicates may be reciprocal."""
         place, asked = self._places(facts[:, 0], facts[:, 1])
