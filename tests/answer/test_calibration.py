@@ -255,6 +255,11 @@ def test_given_false_facts_are_kept_by_name_and_shown(
     printed = json.loads(capsys.readouterr().out)
     assert printed.pop("test")["ece"] < 0.1
     assert printed == kept
+    (tmp_path / "others.tsv").write_text("a\tb\tc\n")
+    others = files[1], tmp_path / "others.tsv"
+    with pytest.raises(RunError, match="none of its facts"):
+        run_calibration(world.path, config, negatives=others, reading={}, as_json=False)
+    assert json.loads((world.path / "calibration.json").read_text()) == kept
 
 
 def test_on_false_facts_that_people_verified_probabilities_hold_and_beat_the_others() -> None:

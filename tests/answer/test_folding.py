@@ -14,6 +14,7 @@ from scripts import check_folding
 
 import trifact
 from tests.run.conftest import keep
+from tests.run.test_evaluation import graph_of
 from trifact.answer.folding import fold
 from trifact.answer.predictor import Predictor
 from trifact.answer.run import Run as AnsweringRun
@@ -143,8 +144,8 @@ def test_a_file_with_labels_loops_and_facts_among_the_new(
     [
         ("x\tp0\te03\nx\tp00\te01\n", r"facts.tsv:2: there is no predicate 'p00'; did you mean"),
         ("e01\tp0\te03\n", r"facts.tsv: there is no new entity in it"),
-        ("x\tp0\te03\ny\tp0\tx\n", r"facts.tsv:2: 'y' is new, and has no fact with an entity"),
-        ("x\tp0\tx\n", r"facts.tsv:1: 'x' is new, and has no fact with an entity"),
+        ("x\tp0\te03\ny\tp0\tx\n", r"facts.tsv:2: 'y' is new, and has no fact with a predicate"),
+        ("x\tp0\tx\n", r"facts.tsv:1: 'x' is new, and has no fact with a predicate"),
         ("", r"facts.tsv: .*"),
         ("x\tp0\n", r"facts.tsv:1: expected 3 columns"),
     ],
@@ -217,3 +218,14 @@ def test_what_is_left_out_is_a_warning_in_python(towns: Graph, keep_run: KeepRun
     run = AnsweringRun(keep_run(towns).path)
     with pytest.warns(UserWarning, match="1 fact without a new entity: left out"):
         run.predictor([("Zoe", "p0", "e03"), ("e01", "p0", "e02")])
+
+
+def test_a_newcomer_with_itself_lets_nobody_else_answer_itself(keep_run: KeepRun) -> None:
+    train = [(s, p, (s + 1 + p) % 8) for s in range(8) for p in range(2)]
+    run = trifact.load_run(keep_run(graph_of(train)).path)
+    plain = run.predictor().objects("e03", "p0", k=100, known=True)
+    asked = run.predictor([("new", "p0", "e01"), ("new", "p0", "new")])
+    found = asked.objects("e03", "p0", k=100, known=True)
+    assert "e03" not in plain.columns["object"]
+    assert "e03" not in found.columns["object"]
+    assert "new" in asked.objects("new", "p0", k=100, known=True).columns["object"]

@@ -182,9 +182,24 @@ def test_a_run_without_calibration_has_no_probabilities(keep_run: KeepRun, towns
         (lambda p: p.objects("e01", "p0", amongst="all"), "there is no setting 'amongst'"),
         (lambda p: p.objects(["e01", "e02"], ["p0", "p1", "p2"]), "2 entities and 3 predicates"),
         (lambda p: p.objects([], "p0"), "0 entities and 1 predicates"),
+        (lambda p: p.objects("e01", "p0", candidates="x y z"), "there is no entity 'x y z'"),
+        (lambda p: p.objects([None], "p0"), "a name must be text or a whole number, not None"),
+        (lambda p: p.predicates("e01", "e02", among="observed"), "leave it out"),
+        (lambda p: p.score([("e01", "p0", "e02")], among="observed"), "leave it out"),
+        (lambda p: p.score(["abc"]), "a fact is a subject, a predicate and an object, not 'abc'"),
     ],
 )
 def test_a_mistake_gets_one_sentence(towns: Graph, ask: object, sentence: str) -> None:
     predictor = Predictor(towns, random_model("complex", towns))
     with pytest.raises((ConfigError, InputError), match=sentence.replace("?", r"\?")):
         ask(predictor)  # type: ignore[operator]
+
+
+def test_whole_numbers_and_single_candidates_are_names_too() -> None:
+    graph = trifact.load([(i, 7, i + 1) for i in range(9)], valid=0.0, test=0.0)
+    predictor = Predictor(graph, random_model("complex", graph))
+    asked, told = predictor.objects(3, 7, known=True), predictor.objects("3", "7", known=True)
+    assert asked.columns == told.columns
+    assert predictor.objects(np.int64(3), 7, candidates=5).columns["object"] == ["5"]
+    assert predictor.objects("3", "7", candidates="5").columns["object"] == ["5"]
+    assert predictor.score([(3, 7, 5)]).columns["subject"] == ["3"]

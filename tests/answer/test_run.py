@@ -12,6 +12,7 @@ import pytest
 import trifact
 from trifact.answer.run import Run
 from trifact.answer.similarity import similar_entities, similar_predicates
+from trifact.errors import ConfigError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph, save_graph
 from trifact.run import run as floor
@@ -105,3 +106,13 @@ def test_what_can_be_loaded_can_be_trained_on(tmp_path: Path) -> None:
     assert len(run.graph().entities) == 21
     with pytest.raises(trifact.TrifactError, match="nowhere"):
         trifact.train(tmp_path / "nowhere.tsv", rank=2)
+
+
+def test_reading_is_only_for_facts_that_are_read(run: Run) -> None:
+    with pytest.raises(ConfigError, match="skip_bad_lines is about reading facts; give some"):
+        run.predictor(skip_bad_lines=True)
+
+
+def test_what_is_for_its_own_answers_is_refused_beside_false_facts(run: Run) -> None:
+    with pytest.raises(ConfigError, match="k and questions are for answers of its own"):
+        run.calibrate("false.tsv", k=3)

@@ -42,14 +42,14 @@ def test_an_evaluation_is_shown_kept_and_part_of_the_run(runs: Path) -> None:
 
 
 def test_an_evaluation_as_json_has_what_was_asked_for(runs: Path) -> None:
-    words = ("--split", "valid", "--filter", "train,valid", "--k", "2,5", "--bootstrap", "10",
+    words = ("--split", "valid", "--filter", "train,valid", "--k", "2,5", "--bootstrap", "20",
              "--type-constrained", "--double", "--json")  # fmt: skip
     done = run("evaluate", "one", *words, cwd=runs)
     found = json.loads(done.stdout)
     assert found["label"] == "valid-type-constrained-filter-train-valid-float64"
     assert found["protocol"]["k"] == [2, 5]
     assert "hits@5" in found["filtered"]["overall"]
-    assert found["protocol"]["bootstrap"]["resamples"] == 10
+    assert found["protocol"]["bootstrap"]["resamples"] == 20
     kept = runs / "one" / "evaluation" / found["label"] / "metrics.json"
     assert found == json.loads(kept.read_text())
 

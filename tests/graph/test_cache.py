@@ -274,3 +274,15 @@ def test_a_benchmark_is_checked_though_the_same_files_were_read_as_a_path(
     assert len(trifact.load(folder).train) == 1
     with pytest.raises(BenchmarkError, match="this is not train of Toy"):
         trifact.load("Toy")
+
+
+def test_what_a_killed_process_left_is_forgotten(file: Make, own_cache: Path) -> None:
+    folder = own_cache / "graphs"
+    folder.mkdir(parents=True)
+    old, new = folder / ".a.npz.1.part", folder / ".b.npz.2.part"
+    for part in (old, new):
+        part.touch()
+    os.utime(old, (0, 0))
+    trifact.load(file("f.tsv", TEXT))
+    assert new.exists()
+    assert not old.exists()

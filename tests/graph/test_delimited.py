@@ -370,3 +370,12 @@ def test_a_stray_quote_costs_its_own_line_only(file: Make) -> None:
     assert len(graph.train) == 198
     assert set(graph.entities) == {"o", *(f"s{i}" for i in range(1, 201) if i not in (5, 100))}
     assert any("2 bad lines dropped" in note and "f:5:" in note for note in graph.notes)
+
+
+@pytest.mark.parametrize("first", ["x\ty\tz\tw", "x\ty"])
+def test_a_bad_first_line_is_dropped_like_any_other(first: str, file: Make) -> None:
+    path = file("f", f"{first}\n" + "".join(f"e{i}\tp\te{i + 1}\n" for i in range(9)))
+    options = {"skip_bad_lines": True, "columns": ("1", "2", "3")}
+    assert len(read(path, **options)) == 9
+    with pytest.raises(InputError, match="column"):
+        read(path, columns=("1", "2", "3"))

@@ -96,6 +96,8 @@ def test_a_delimiter_says_that_it_is_csv(file: Make) -> None:
     for name in ("f.txt", "f.tsv", "f"):
         found = choose(Source.at(file(name, "a;p;b\n"), cap=1), LoadConfig(delimiter=";"))
         assert found == ("csv", "by its delimiter")
+        comma = choose(Source.at(file(name, "a,p,b\n"), cap=1), LoadConfig(delimiter=","))
+        assert comma[0] == "csv"
     with pytest.raises(InputError, match="delimiter cannot be given for TSV"):
         choose(Source.at(file("f", "a;b"), cap=1), LoadConfig(format="tsv", delimiter=";"))
 

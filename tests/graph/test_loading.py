@@ -164,3 +164,16 @@ def test_bad_labels_are_skipped_if_asked(file: Make) -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, object], file: Make) -> None:
     with pytest.raises(ConfigError):
         trifact.load(file("f.tsv", SQUARE), **settings)
+
+
+@pytest.mark.parametrize("nothing", ["", "\n\n", "# none\n"])
+def test_a_split_without_facts_is_one_whatever_else_is_in_it(nothing: str, file: Make) -> None:
+    file("g/valid.tsv", nothing)
+    file("g/test.tsv", "a\tp\tb\n")
+    folder = file("g/train.tsv", "a\tp\tb\nb\tp\ta\n").parent
+    graph = trifact.load(folder, comment="#")
+    assert (len(graph.valid), len(graph.test)) == (0, 1)
+    assert any("valid.tsv" in note and "0 facts" in note for note in graph.notes)
+    (folder / "train.tsv").write_text("\n")
+    with pytest.raises(InputError, match="there is no fact in it"):
+        trifact.load(folder)

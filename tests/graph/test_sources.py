@@ -49,6 +49,14 @@ def test_compression_is_told_by_content_whatever_the_name(kind: str, file: Make)
         assert stream.read() == TEXT
 
 
+def test_zstd_may_begin_with_a_frame_to_skip(file: Make) -> None:
+    skipped = struct.pack("<II", 0x184D2A5C, 4) + b"abcd"
+    source = Source.at(file("facts", skipped + PACK["zstd"](TEXT)), cap=10**9)
+    assert source.compression == "zstd"
+    with source.open() as stream:
+        assert stream.read() == TEXT
+
+
 @pytest.mark.parametrize("kind", PACK)
 def test_a_byte_order_mark_is_dropped_once_and_only_at_the_start(kind: str, file: Make) -> None:
     source = Source.at(file("facts", PACK[kind](BOM + BOM + TEXT + BOM)), cap=10**9)

@@ -76,3 +76,17 @@ def test_a_chain_cannot_be_split_and_this_is_said() -> None:
     graph = trifact.load([("a", "p", "b"), ("c", "q", "d")])
     assert (len(graph.train), len(graph.valid), len(graph.test)) == (2, 0, 0)
     assert "not split" in graph.notes[-1]
+
+
+def test_where_few_facts_are_free_neither_share_is_exceeded() -> None:
+    chain = [(i, 0, i + 1) for i in range(100)] + [(i, 0, i + 2) for i in range(40)]
+    for valid, test in ((0.01, 0.5), (0.5, 0.01), (0.5, 0.5), (0.0, 0.5)):
+        train, *held = parts_of(np.array(chain), Draw(valid, test, seed=0))
+        free = sum(map(len, held))
+        assert len(train) + free == 140
+        for part, share in zip(held, (valid, test), strict=True):
+            assert len(part) <= round(share * 140)
+        if valid == test:
+            assert abs(len(held[0]) - len(held[1])) <= 1
+        else:
+            assert min(map(len, held)) == round(min(valid, test) * 140)

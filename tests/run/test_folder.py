@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 import trifact
+from tests.run.conftest import KeepRun
+from tests.run.test_evaluation import graph_of
 from trifact.errors import RunError
 from trifact.graph.storage import open_graph
+from trifact.run.folder import read_config
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
@@ -33,3 +36,16 @@ def test_a_run_that_may_not_be_read_is_a_run_all_the_same(
             RunError, match=r"(config.toml|graph.json): cannot be read \(Permission"
         ):
             read(tmp_path)
+
+
+def test_a_damaged_run_is_said_to_be_one(keep_run: KeepRun) -> None:
+    run = keep_run(graph_of([(0, 0, 1), (1, 0, 0)]))
+    (run.path / "machine.json").write_text("")
+    assert run.machine == {}
+    history = run.path / "history.jsonl"
+    history.write_bytes(b"\xff\xfe")
+    with pytest.raises(RunError, match="this is not a history"):
+        _ = run.history
+    (run.path / "config.toml").write_text("")
+    with pytest.raises(RunError, match="it is damaged, or not of a run"):
+        read_config(run.path)

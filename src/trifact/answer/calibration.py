@@ -98,22 +98,33 @@ def calibrate(
 
     `negatives` are false facts; without them, false are answers of the model's own.
     """
+    found = fitted(run, config, negatives=negatives, progress=progress)
+    keep(run, found)
+    return found
+
+
+def fitted(
+    run: Run,
+    config: CalibrateConfig | None = None,
+    *,
+    negatives: Graph | None = None,
+    progress: Progress = silent,
+) -> Calibration:
+    """The same, not kept yet."""
     config, graph = config or CalibrateConfig(), run.graph()
     factors = run.factors_hash()
     pool = _pool(run, config, negatives, "valid", progress)
     run.refuse_change(factors)
     _refuse_few(graph, pool.sample)
     progress("fitting", 0, 0)
-    fitted = {**pool.about, "factors_sha256": factors, "note": ""}
     record = {
         "format": FORMAT,
         "factors_sha256": factors,
         "graph": graph.content_hash,
-        "fitted": fitted,
+        "fitted": {**pool.about, "factors_sha256": factors, "note": ""},
         **_found(graph, pool, config.seed),
         "chances": _chances(graph, run.model(), config),
     }
-    _keep(run, record)
     return _calibration(record)
 
 
@@ -208,12 +219,14 @@ def adopt(calibration: Calibration, run: Run) -> Calibration:
         "graph": graph.content_hash,
         "fitted": {**calibration.record["fitted"], "note": REFIT},
     }
-    _keep(run, record)
-    return _calibration(record)
+    found = _calibration(record)
+    keep(run, found)
+    return found
 
 
-def _keep(run: Run, record: dict[str, Any]) -> None:
-    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+def keep(run: Run, calibration: Calibration) -> None:
+    """Keep a calibration with its run, instead of the one it had."""
+    text = json.dumps(calibration.record, indent=1, ensure_ascii=False, allow_nan=False)
     write_text(run.path / FILE, text + "\n")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
+from typing import SupportsIndex
 
 from trifact.errors import InputError
 from trifact.graph.graph import Graph
@@ -17,6 +19,27 @@ MOST_NEAR = 5
 NEAR = 0.6  # of the longer text that must agree
 LONGEST = 40  # characters of a label, in a hint
 IRI = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:\S")  # how one begins; Freebase has paths alone
+
+
+Name = str | SupportsIndex
+"""Text, or a whole number, as facts from Python may have them."""
+Several = Name | Sequence[Name]
+
+
+def as_text(name: Name) -> str:
+    """A name as the graph has it."""
+    if isinstance(name, str):
+        return name
+    if isinstance(name, SupportsIndex) and not isinstance(name, bool):
+        return str(operator.index(name))
+    raise InputError(f"a name must be text or a whole number, not {name!r:.80}")
+
+
+def listed(names: Several) -> list[str]:
+    """One name, or several, as a list."""
+    if isinstance(names, str | SupportsIndex):
+        return [as_text(names)]
+    return [as_text(name) for name in names]
 
 
 @dataclass(frozen=True)
@@ -34,11 +57,11 @@ class Names:
 
     graph: Graph
 
-    def entity(self, name: str) -> int:
+    def entity(self, name: Name) -> int:
         """The id of an entity."""
         return self._entities.find(name, other=self._predicates)
 
-    def predicate(self, name: str) -> int:
+    def predicate(self, name: Name) -> int:
         """The id of a predicate."""
         return self._predicates.find(name, other=self._entities)
 
@@ -63,11 +86,12 @@ class _Index:
     names: Vocabulary
     labels: Mapping[int, str]
 
-    def find(self, typed: str, *, other: _Index) -> int:
+    def find(self, asked: Name, *, other: _Index) -> int:
         """The id of a name, `<name>`, a label, or the end of an IRI, in this order.
 
         One that is none of these may be a name of the `other` kind, and then this is said.
         """
+        typed = as_text(asked)
         name = typed[1:-1] if typed.startswith("<") and typed.endswith(">") else typed
         for exact in (typed, name):
             if (place := self.names.find(exact)) is not None:

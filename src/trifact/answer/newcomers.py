@@ -67,8 +67,8 @@ def read_newcomers(graph: Graph, source: Facts, reading: LoadConfig | None = Non
     lonely = new & ~solvable
     if lonely.any() and not (reading.skip_bad_lines and names):
         name = other.entities[int(np.argmax(lonely))]
-        why = "is new, and has no fact with an entity that the run knows; it needs one"
-        raise place.error(f"{name!r} {why}{SKIP if names else ''}", name)
+        why = "is new, and has no fact with a predicate and another entity that the run knows"
+        raise place.error(f"{name!r} {why}; it needs one{SKIP if names else ''}", name)
     kept &= ~lonely[theirs[:, [0, 2]]].any(axis=1)
     wider = Vocabulary.of([*graph.entities, *names])
     entities = places(other.entities, wider)

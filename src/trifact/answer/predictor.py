@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from trifact.answer.answers import Answers, Cell
 from trifact.answer.best import best
 from trifact.answer.calibration import Calibration, read_calibration
 from trifact.answer.leftout import with_loops
-from trifact.answer.names import Names
+from trifact.answer.names import Name, Names, Several, listed
 from trifact.answer.options import PredictConfig
 from trifact.errors import ConfigError, InputError
 from trifact.graph.graph import Graph
@@ -26,7 +26,10 @@ from trifact.run.run import Run
 from trifact.tensor.models import Model
 from trifact.tensor.scoring import fact_scores, log_probabilities
 
-Fact = tuple[str, str, str]
+if TYPE_CHECKING:
+    from trifact.answer.folding import Folded
+
+Fact = tuple[Name, Name, Name]
 
 
 class Predictor:
@@ -37,23 +40,35 @@ class Predictor:
     """
 
     def __init__(
-        self, graph: Graph, model: Model, *, calibration: Calibration | None = None
+        self,
+        graph: Graph,
+        model: Model,
+        *,
+        calibration: Calibration | None = None,
+        loops: Bools | None = None,
     ) -> None:
+        """`loops` are the predicates under which an entity may answer itself, if not by train."""
         self.graph, self.model, self.calibration = graph, model, calibration
-        self.names = Names(graph)
+        self.names, self._loops = Names(graph), with_loops(graph) if loops is None else loops
 
     @classmethod
     def of(cls, run: Run) -> Predictor:
         """That of a run."""
         return cls(run.graph(), run.model(), calibration=read_calibration(run))
 
+    @classmethod
+    def with_new(cls, run: Run, new: Folded) -> Predictor:
+        """That of a run and the entities that were folded in."""
+        loops = with_loops(run.graph())  # of what training saw
+        return cls(new.graph, new.model, calibration=read_calibration(run), loops=loops)
+
     def objects(
         self,
-        subject: str | Sequence[str],
-        predicate: str | Sequence[str],
+        subject: Several,
+        predicate: Several,
         k: int = 10,
         *,
-        candidates: Sequence[str] | None = None,
+        candidates: Several | None = None,
         **settings: Any,  # noqa: ANN401 - the fields of PredictConfig
     ) -> Answers:
         """The best objects of (subject, predicate, ?), for one question or for many.
@@ -67,11 +82,11 @@ class Predictor:
 
     def subjects(
         self,
-        predicate: str | Sequence[str],
-        object: str | Sequence[str],  # noqa: A002 - what it is
+        predicate: Several,
+        object: Several,  # noqa: A002 - what it is
         k: int = 10,
         *,
-        candidates: Sequence[str] | None = None,
+        candidates: Several | None = None,
         **settings: Any,  # noqa: ANN401
     ) -> Answers:
         """The best subjects of (?, predicate, object); as `objects`."""
@@ -81,13 +96,13 @@ class Predictor:
 
     def predicates(
         self,
-        subject: str,
-        object: str,  # noqa: A002
+        subject: Name,
+        object: Name,  # noqa: A002
         k: int = 10,
         **settings: Any,  # noqa: ANN401
     ) -> Answers:
         """The best predicates of (subject, ?, object), by the score of the fact."""
-        config = PredictConfig.from_values({"k": k, **settings})
+        config = _without_candidates({"k": k, **settings})
         count = len(self.graph.predicates)
         facts = np.empty((count, 3), dtype=np.int64)
         facts[:] = self.names.entity(subject), 0, self.names.entity(object)
@@ -101,10 +116,9 @@ class Predictor:
 
     def score(self, facts: Sequence[Fact], **settings: Any) -> Answers:  # noqa: ANN401
         """The scores of given facts, in their order: 1/2 (log p(o | s, p) + log p(s | p, o))."""
-        config = PredictConfig.from_values(settings)
-        names = self.names
+        config, names = _without_candidates(settings), self.names
         for fact in facts:
-            if len(fact) != 3:
+            if isinstance(fact, str) or len(fact) != 3:
                 raise InputError(f"a fact is a subject, a predicate and an object, not {fact!r}")
         rows = [(names.entity(s), names.predicate(p), names.entity(o)) for s, p, o in facts]
         return self.score_ids(np.array(rows, dtype=np.int64).reshape(-1, 3), config)
@@ -114,10 +128,9 @@ class Predictor:
         scores = self._fact_scores(facts, config)
         return self._table(facts, None, scores, scores, self.known.contains(facts))
 
-    def _questions(self, entity: str | Sequence[str], predicate: str | Sequence[str]) -> Ints:
+    def _questions(self, entity: Several, predicate: Several) -> Ints:
         """Pairs (entity, predicate) by id; one name stands for as many as there are others."""
-        entities = [entity] if isinstance(entity, str) else list(entity)
-        predicates = [predicate] if isinstance(predicate, str) else list(predicate)
+        entities, predicates = listed(entity), listed(predicate)
         size = max(len(entities), len(predicates))
         if {len(entities), len(predicates)} - {1, size} or not size:
             counts = f"{len(entities)} entities and {len(predicates)} predicates"
@@ -128,9 +141,7 @@ class Predictor:
         pairs = zip(left * (size // len(left)), right * (size // len(right)), strict=True)
         return np.array(list(pairs), dtype=np.int64)
 
-    def _answered(
-        self, asked: Ints, config: PredictConfig, candidates: Sequence[str] | None
-    ) -> Answers:
+    def _answered(self, asked: Ints, config: PredictConfig, candidates: Several | None) -> Answers:
         """The best answers of questions (n, 2) with reciprocal ids, as facts."""
         budget, count = config.budget_mb * 2**20, len(self.graph.predicates)
         found = best(
@@ -160,14 +171,14 @@ class Predictor:
         return found | self.known.contains(asked[:, [0, 1, 0]]) if known else found
 
     def _allowed(
-        self, predicates: Ints, config: PredictConfig, names: Sequence[str] | None
+        self, predicates: Ints, config: PredictConfig, names: Several | None
     ) -> dict[int, Ints] | None:
         """The candidates of each predicate that is asked for; None if all entities are."""
         chosen = np.unique(predicates).tolist()
         if names is not None and config.among != "all":
             raise ConfigError("candidates are given; leave out among")
         if names is not None:
-            given = np.unique([self.names.entity(name) for name in names]).astype(np.int64)
+            given = np.unique([self.names.entity(name) for name in listed(names)]).astype(np.int64)
             if not len(given):
                 raise ConfigError("the list of candidates is empty; leave it out to ask all")
             return dict.fromkeys(chosen, given)
@@ -220,9 +231,13 @@ class Predictor:
         return self.graph.known()
 
     @cached_property
-    def _loops(self) -> Bools:
-        return with_loops(self.graph)
-
-    @cached_property
     def _observed(self) -> Candidates:
         return observed(self.graph)
+
+
+def _without_candidates(settings: dict[str, Any]) -> PredictConfig:
+    """The settings of a question that has no entities as candidates."""
+    config = PredictConfig.from_values(settings)
+    if config.among != "all":
+        raise ConfigError("among says which entities may answer; here none does, leave it out")
+    return config

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trifact.errors import OutputError
+from trifact.errors import ConfigError, OutputError
 from trifact.run import run
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from trifact.answer.calibration import Calibration
     from trifact.answer.discovery import Discovery
     from trifact.answer.explanation import Explanation
+    from trifact.answer.names import Name, Several
     from trifact.answer.newcomers import Facts
     from trifact.answer.predictor import Predictor
     from trifact.graph.graph import Graph
@@ -31,10 +31,11 @@ class Run(run.Run):
         What of them was left out is a warning. `reading` are fields of `LoadConfig`, where the
         file needs some.
         """
-        from trifact.answer.calibration import read_calibration
         from trifact.answer.predictor import Predictor
 
         if facts is None:
+            if reading:
+                raise ConfigError(f"{next(iter(reading))} is about reading facts; give some")
             return Predictor.of(self)
         from trifact.answer.folding import fold
         from trifact.graph.options import LoadConfig
@@ -42,7 +43,7 @@ class Run(run.Run):
         new = fold(self, facts, reading=LoadConfig.from_values(reading))
         for doubt in new.doubts:
             warnings.warn(doubt, stacklevel=2)
-        return Predictor(new.graph, new.model, calibration=read_calibration(self))
+        return Predictor.with_new(self, new)
 
     def evaluate(self, graph: Graph | str | os.PathLike[str] = "", **settings: Any) -> Evaluation:  # noqa: ANN401
         """Rank the test facts, or those of another graph, by name or as `trifact.load` gave it.
@@ -76,6 +77,8 @@ class Run(run.Run):
         from trifact.answer.options import CalibrateConfig
         from trifact.graph.loading import loaded
 
+        if negatives is not None and settings.keys() & {"k", "questions"}:
+            raise ConfigError("k and questions are for answers of its own; leave out negatives")
         false = None if negatives is None else loaded(negatives)
         return calibrate(self, CalibrateConfig.from_values(settings), negatives=false)
 
@@ -94,16 +97,18 @@ class Run(run.Run):
         config = DiscoverConfig.from_values(settings)
         return discover(self, config, out=place, overwrite=overwrite)
 
-    def explain(self, subject: str, predicate: str, object: str, **settings: Any) -> Explanation:  # noqa: A002, ANN401
+    def explain(self, subject: Name, predicate: Name, object: Name, **settings: Any) -> Explanation:  # noqa: A002, ANN401
         """What the probability of a fact rests on; `settings`: those of `ExplainConfig`."""
         from trifact.answer.explanation import explain
+        from trifact.answer.names import as_text
         from trifact.answer.options import ExplainConfig
 
-        return explain(self, (subject, predicate, object), ExplainConfig.from_values(settings))
+        fact = as_text(subject), as_text(predicate), as_text(object)
+        return explain(self, fact, ExplainConfig.from_values(settings))
 
     def similar(
         self,
-        names: str | Sequence[str],
+        names: Several,
         *,
         predicate: bool = False,
         **settings: Any,  # noqa: ANN401

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from trifact.answer.answers import Answers
 from trifact.answer.best import Best, largest
-from trifact.answer.names import Names
+from trifact.answer.names import Names, Several, listed
 from trifact.answer.options import SimilarConfig
 from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
@@ -25,28 +25,26 @@ from trifact.graph.vocabulary import Vocabulary
 from trifact.tensor.models import Model
 from trifact.tensor.workspace import Workspace
 
-Name = str | Sequence[str]
-
 
 def similar_entities(
-    model: Model, graph: Graph, names: Name, config: SimilarConfig | None = None
+    model: Model, graph: Graph, names: Several, config: SimilarConfig | None = None
 ) -> Answers:
     """The entities most like one, or like each of several; an entity is not like itself."""
     config, find = config or SimilarConfig(), Names(graph).entity
-    asked = np.array([find(name) for name in _listed(names)], dtype=np.int64)
+    asked = np.array([find(name) for name in _asked(names)], dtype=np.int64)
     vectors = Vectors.of(entity_tables(model, config.role), measure=config.measure)
     found = nearest(vectors, asked, k=config.k, budget=config.budget_mb * 2**20)
     return _table(found, asked, graph.entities, graph.entity_labels, config.measure)
 
 
 def similar_predicates(
-    model: Model, graph: Graph, names: Name, config: SimilarConfig | None = None
+    model: Model, graph: Graph, names: Several, config: SimilarConfig | None = None
 ) -> Answers:
     """The predicates most like one, or like each of several."""
     config, find = config or SimilarConfig(), Names(graph).predicate
     if config.role != SimilarConfig.role:
         raise ConfigError("a predicate has no role; leave role out")
-    asked = np.array([find(name) for name in _listed(names)], dtype=np.int64)
+    asked = np.array([find(name) for name in _asked(names)], dtype=np.int64)
     tables = predicate_tables(model, len(graph.predicates))
     vectors = Vectors.of(tables, measure=config.measure)
     found = nearest(vectors, asked, k=config.k, budget=config.budget_mb * 2**20)
@@ -123,11 +121,10 @@ def _squares(part: Tensor) -> Tensor:
     return norms.square_()
 
 
-def _listed(names: Name) -> list[str]:
-    listed = [names] if isinstance(names, str) else list(names)
-    if not listed:
+def _asked(names: Several) -> list[str]:
+    if not (found := listed(names)):
         raise ConfigError("give a name, or several, to find what is like them")
-    return listed
+    return found
 
 
 def _table(

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from trifact.answer.calibration import calibrate, judge
+from trifact.answer.calibration import fitted, judge, keep
 from trifact.answer.options import CalibrateConfig
 from trifact.cli.classifying import say_what_was_left_out
 from trifact.cli.facts import as_said, facts_of
@@ -39,12 +39,13 @@ def run_calibration(
     with watching() as progress:
         false, of_test = (facts_of(f, said, progress) if f else None for f in negatives)
         before = _kept(run)
-        found = calibrate(run, config, negatives=false, progress=progress)
+        found = fitted(run, config, negatives=false, progress=progress)
         if of_test is not None:
             judged = judge(run, found, config, negatives=of_test, progress=progress)
-    fitted = found.record["fitted"]
-    if fitted["left_out"]:
-        say_what_was_left_out(fitted["negatives"], fitted["left_out"])
+        keep(run, found)
+    made = found.record["fitted"]
+    if made["left_out"]:
+        say_what_was_left_out(made["negatives"], made["left_out"])
     if of_test is not None and judged is not None:
         say_what_was_left_out(of_test.name, judged["left_out"])
     if as_json:
@@ -52,7 +53,7 @@ def run_calibration(
         typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
         show(run, found.record, judged)
-    replaced = before is not None and before["fitted"]["negatives"] != fitted["negatives"]
+    replaced = before is not None and before["fitted"]["negatives"] != made["negatives"]
     instead = "; what was fitted on other facts is replaced" if replaced else ""
     say(f"kept in {run.path / FILE}{instead}")
 

@@ -97,10 +97,10 @@ def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
     if about["reachable"] < about["held_out"]:
         reach = f"{about['reachable']:,} of {count(about['held_out'], 'held-out fact')}"
         notes.append(f"{reach} are among the pairs; no such list can find the others")
-    joined = about["at"][-1]["joined"] if about["at"] else 0
+    joined = about["at"][-1]["joined"] if about["at"] and len(found) else 0
     if joined and not about["held_out_joined"]:
         notes.append(
-            f"{count(joined, 'fact')} of the list join entities that train joins already; no "
-            "held-out fact does, so they say nothing about these"
+            f"{count(joined, 'fact')} of the second list join entities that train joins already; "
+            "no held-out fact does, so they say nothing about these"
         )
     return notes

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from trifact.answer.answers import Answers, Cell, written
-from trifact.answer.calibration import advice, read_calibration
+from trifact.answer.calibration import advice
 from trifact.answer.files import check_free, write_answers
 from trifact.answer.folding import fold
 from trifact.answer.names import Names
@@ -61,10 +61,11 @@ def run_prediction(
     run = Run(path)
     predictor = _predictor(run, with_facts, as_said(reading, of=with_facts, flag="--with"))
     found = _answered(predictor, question)
+    if predictor.calibration is None:
+        say(f"no probabilities: the run has no calibration; {advice(run)}")
     if not print_for_programs(found, form):
-        if predictor.calibration is None:
-            say(f"no probabilities: the run has no calibration; {advice(run)}")
         _show_answers(found, question, predictor)
+    say(*_doubts(found, predictor))
 
 
 def _predictor(run: Run, with_facts: Path | None, reading: LoadConfig) -> Predictor:
@@ -73,7 +74,7 @@ def _predictor(run: Run, with_facts: Path | None, reading: LoadConfig) -> Predic
     with watching() as progress:
         new = fold(run, with_facts, reading=reading, progress=progress)
     say(*new.notes, *new.doubts)
-    return Predictor(new.graph, new.model, calibration=read_calibration(run))
+    return Predictor.with_new(run, new)
 
 
 def _answered(predictor: Predictor, question: Question) -> Answers:
@@ -147,7 +148,6 @@ def _show_answers(found: Answers, question: Question, predictor: Predictor) -> N
     if not question.settings.get("known"):
         del columns["known"]
     screen().print(_grid(columns))
-    say(*_doubts(found, predictor))
     if question.wanted != "predicate":
         say(*_hints(question, predictor))
 

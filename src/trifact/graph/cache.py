@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 import zipfile
 import zlib
 from contextlib import suppress
@@ -22,9 +23,10 @@ from trifact.graph.readers import Reading
 from trifact.graph.sources import Source, readable
 from trifact.graph.vocabulary import Vocabulary
 
-VERSION = 3
+VERSION = 4
 MOST_BYTES = 4_000_000_000
 LEAST_BYTES = 1_000_000
+ABANDONED = 3600  # seconds after which a part that nobody finished is left by a kill
 NOT_ABOUT_READING = (
     "labels",
     "valid",
@@ -136,6 +138,9 @@ def stamps(layout: Layout) -> list[tuple[int, int, int]]:
 
 
 def _forget_beyond(most: int) -> None:
+    for part in _path("").parent.glob(".*.part"):  # of a process that was killed
+        if time.time() - part.stat().st_mtime > ABANDONED:
+            part.unlink(missing_ok=True)
     kept = sorted(_path("").parent.glob("*.npz"), key=lambda path: -path.stat().st_mtime)
     sizes = np.cumsum([path.stat().st_size for path in kept])
     for path, size in zip(kept, sizes, strict=True):

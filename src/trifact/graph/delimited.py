@@ -6,9 +6,10 @@ Most files are also read faster, see `plain.py`; both must agree.
 from __future__ import annotations
 
 import csv
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import BinaryIO
 
 from trifact.errors import InputError
@@ -19,6 +20,11 @@ from trifact.graph.sources import LONGEST_LINE, BadLines, Source, one_line, text
 
 ROLES = ("subject", "predicate", "object")
 Check = Callable[[Row], str]
+LOOKED_AT = 1000  # records that say how wide they are
+
+
+class NoFactError(InputError):
+    """A file of facts without any."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ def records(stream: BinaryIO, config: LoadConfig, bad: BadLines) -> Iterator[tup
     """
     lines = text_lines(stream, bad)
     if config.format != "tsv":
-        return _csv_records(_Feed(lines, config.comment), config.delimiter, bad)
+        return _csv_records(_Feed(lines, config.comment), config.separator, bad)
     if config.comment:
         lines = ((n, line) for n, line in lines if not line.startswith(config.comment))
     ended = ((n, without_end(line)) for n, line in lines)
@@ -125,10 +131,10 @@ def shape_of(source: Source, config: LoadConfig) -> Shape:
     """What the first record and the options say about the columns."""
     bad = BadLines(source.path, config.skip_bad_lines)
     with source.open() as stream:
-        number, first = next(records(stream, config, bad), (1, []))
+        number, first = _first(records(stream, config, bad), config)
     if not first:
         problem = "; ".join(filter(None, ["there is no fact in it", bad.said]))
-        raise InputError(problem, path=source.path)
+        raise NoFactError(problem, path=source.path)
     known = known_header(first)
     header = known is not None if config.header == "auto" else config.header == "yes"
     try:
@@ -137,7 +143,7 @@ def shape_of(source: Source, config: LoadConfig) -> Shape:
         raise InputError(str(error), path=source.path, line=number) from None
     is_csv, chosen = config.format == "csv", bool(config.columns or (header and known))
     shape = Shape(
-        separator=config.delimiter if is_csv else "\t",
+        separator=config.separator if is_csv else "\t",
         quoted=is_csv,
         width=len(first) if chosen else 3,
         columns=columns or (0, 1, 2),
@@ -147,6 +153,20 @@ def shape_of(source: Source, config: LoadConfig) -> Shape:
         return shape
     a, b, c = shape.columns
     return replace(shape, unsure=(first[a], first[b], first[c]))
+
+
+def _first(found: Iterator[tuple[int, list[str]]], config: LoadConfig) -> tuple[int, list[str]]:
+    """The record that shows how wide records are; nothing if there is none.
+
+    It is the first one; where bad ones are dropped, and only numbers say which columns are wanted,
+    the first of those that are as wide as most.
+    """
+    if not (config.skip_bad_lines and config.column_numbers) or config.header == "yes":
+        return next(found, (1, []))
+    some = list(islice(found, LOOKED_AT))
+    widths = Counter(len(record) for _, record in some)
+    usual = max(widths, key=widths.__getitem__, default=0)
+    return next(((n, record) for n, record in some if len(record) == usual), (1, []))
 
 
 def _columns(

@@ -64,7 +64,7 @@ def choose(source: Source, config: LoadConfig) -> tuple[str, str]:
     if not head:
         raise InputError("the file is empty; it needs at least one fact", path=source.path)
     kind, how = (config.format, "as asked") if config.format != "auto" else _found(source, head)
-    if kind in ("", "tsv") and how != "as asked" and config.delimiter != LoadConfig.delimiter:
+    if kind in ("", "tsv") and how != "as asked" and config.delimiter is not None:
         kind, how = "csv", "by its delimiter"
     if not kind:
         problem = "its format cannot be told by name or content; expected 3 columns or RDF"

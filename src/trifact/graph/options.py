@@ -34,7 +34,7 @@ class LoadConfig(Config):
         (), "subject, predicate and object column: three names, or three numbers from 1"
     )
     header: str = option("auto", "whether line 1 names the columns", choices=("auto", "yes", "no"))
-    delimiter: str = option(",", "what separates the columns of CSV")
+    delimiter: str | None = option(None, "what separates the columns of CSV, if not a comma")
     comment: str = option("", "lines of TSV and CSV that begin so are left out, such as '#'")
     literals: str = option("skip", "what becomes of RDF literals", choices=("skip", "keep"))
     skip_bad_lines: bool = option(False, "drop and count lines that cannot be read")
@@ -52,7 +52,7 @@ class LoadConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or _is_no_text(self.delimiter):
+        if len(self.separator) != 1 or self.separator in '"\r\n\0' or _is_no_text(self.separator):
             raise ConfigError(f"delimiter must be one character, not {self.delimiter!r}")
         if len(self.columns) not in (0, 3):
             raise ConfigError(f"columns must be three, not {len(self.columns)}")
@@ -60,6 +60,11 @@ class LoadConfig(Config):
             raise ConfigError(
                 f"columns must be three different ones, not {', '.join(self.columns)}"
             )
+
+    @property
+    def separator(self) -> str:
+        """What separates the columns of CSV."""
+        return "," if self.delimiter is None else self.delimiter
 
     @property
     def column_numbers(self) -> list[int]:

@@ -221,7 +221,13 @@ class _File:
         return replace(read, said=f"{read.said} {how}{read.detail}{self._packed()}")
 
     def _delimited(self, config: LoadConfig, check: Check | None) -> Read:
-        shape, bad, added = delimited.shape_of(self.source, config), self._bad(), None
+        bad, added = self._bad(), None
+        try:
+            shape = delimited.shape_of(self.source, config)
+        except delimited.NoFactError:
+            if self.split == "train":
+                raise
+            return Read(0, "nothing in it", bad)
         if not (check or config.comment):
             added = read_plain(
                 self.source, self.split, shape, table=self.table, progress=self.progress

@@ -23,7 +23,8 @@ LONGEST_LINE = 1 << 20
 BLOCK = 1 << 20
 ZSTD_BLOCK = 1 << 10  # so few bytes expand to 43 MB at worst
 ZSTD_WINDOW = 1 << 27
-MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+SKIPPABLE = [bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16)]  # frames of zstd
+MAGIC = {b"\x1f\x8b": "gzip", **dict.fromkeys([b"\x28\xb5\x2f\xfd", *SKIPPABLE], "zstd")}
 UNPACK, UTF_8 = "unpack it, or use gzip or zstd", "save it as UTF-8"
 FOREIGN = {
     b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or save the sheet as CSV",

@@ -57,11 +57,8 @@ class Draw:
     def _counts(self, facts: int, most: int) -> list[int]:
         """How many facts to validate and to test on."""
         wanted = [_held_out(share, facts) for share in (self.valid, self.test)]
-        if sum(wanted) <= most:
-            return wanted
-        if all(wanted):
-            return [most - most // 2, most // 2]
-        return [min(count, most) for count in wanted]
+        valid = min(wanted[0], max(most - most // 2, most - wanted[1]))
+        return [valid, min(wanted[1], most - valid)]
 
 
 def _held_out(share: float, facts: int) -> int:

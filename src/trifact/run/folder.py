@@ -100,6 +100,9 @@ def read_config(path: Path) -> TrainConfig:
     except (OSError, UnicodeDecodeError):
         raise _no_run(path) from None
     try:
-        return TrainConfig.from_toml(text)
+        config = TrainConfig.from_toml(text)
     except ConfigError as error:
         raise RunError(f"{path / CONFIG}: {error}") from None
+    if None in (config.rank, config.reg, config.batch):  # a run has them all
+        raise RunError(f"{path / CONFIG}: it is damaged, or not of a run; train it again")
+    return config

@@ -41,7 +41,10 @@ def read(path: Path) -> list[Epoch]:
     """All epochs; a line that was cut off by a kill is left out if it is the last."""
     if not path.exists():
         return []
-    lines, epochs = path.read_text(encoding="utf-8").splitlines(), list[Epoch]()
+    try:
+        lines, epochs = path.read_text(encoding="utf-8").splitlines(), list[Epoch]()
+    except UnicodeDecodeError:
+        raise RunError(f"{path}: this is not a history") from None
     for number, line in enumerate(lines, 1):
         try:
             epochs.append(Epoch(**json.loads(line)))

@@ -8,6 +8,7 @@ from trifact.config import Config, option
 from trifact.errors import ConfigError
 
 SPLITS = ("train", "valid", "test")
+FEWEST_RESAMPLES = 20  # with fewer, some may lack a whole group of facts, and bounds mean little
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class EvaluateConfig(Config):
             raise ConfigError("type_constrained and types exclude each other; give one of them")
         if not self.k or min(self.k) < 1:
             raise ConfigError("k must be whole numbers from 1 on")
+        if 0 < self.bootstrap < FEWEST_RESAMPLES:
+            raise ConfigError(f"bootstrap must be at least {FEWEST_RESAMPLES}, or 0 for none")
         if self.label in (".", "..") or "/" in self.label or "\\" in self.label:
             raise ConfigError(f"label must be the name of a folder, not {self.label!r}")
         if self.label in SPLITS and (self.graph or self.label != self._usual(self.split)):

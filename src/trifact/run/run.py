@@ -59,9 +59,12 @@ class Run:
 
     @property
     def machine(self) -> dict[str, Any]:
-        """The machine it was trained on."""
-        found: dict[str, Any] = json.loads((self.path / MACHINE).read_text(encoding="utf-8"))
-        return found
+        """The machine it was trained on; nothing where that cannot be read any more."""
+        try:
+            found = json.loads((self.path / MACHINE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     @property
     def evaluations(self) -> dict[str, dict[str, Any]]:

@@ -337,7 +337,7 @@ class Training:
         epoch = min(self.state.epoch, self.config.epochs)
         return DivergedError(
             f"training diverged in epoch {epoch} (the loss is no finite number){where}; "
-            f"lower --lr (now {self.optimizer.rate:g})"
+            f"train anew with a lower --lr (now {self.optimizer.rate:g})"
         )
 
     def _doing(self, done: int, total: int) -> str:
