@@ -246,6 +246,7 @@ def test_given_false_facts_are_kept_by_name_and_shown(
         "test facts, by predicate",
         "0.9 to 1.0",
         "the least sure of",
+        "Pairs, for discover: evidence = ",
     ):
         assert words in shown.out
     assert "kept in" in shown.err

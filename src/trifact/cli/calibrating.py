@@ -80,6 +80,19 @@ def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> Non
     if without := record["predicates"] - len(record["by_predicate"]):
         had = "1 predicate has" if without == 1 else f"{without:,} predicates have"
         out.print(f"\n{had} no fact to fit a map on; there the one of all is taken", style="dim")
+    out.print(f"\n{_of_pairs(record['chances'])}", style="dim")
+
+
+def _of_pairs(chances: dict[str, Any] | None) -> str:
+    """What discovery goes by, in a sentence."""
+    if chances is None:
+        return "Pairs: too few validation facts among them; discover goes by scores."
+    score, subject, object_ = chances["weights"].values()
+    return (
+        f"Pairs, for discover: evidence = {score:.2f} * score {subject:+.2f} * log(1 + answers of "
+        f"the subject) {object_:+.2f} * log(1 + those of the object), then a map for each "
+        f"predicate; expected calibration error {chances['reliability']['ece']:.4f}."
+    )
 
 
 def _measures(record: dict[str, Any], judged: dict[str, Any] | None) -> object:
