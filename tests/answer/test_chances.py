@@ -16,6 +16,7 @@ import trifact
 from tests.answer.test_pool import in_double
 from tests.answer.test_sweep import DENSE, graphs
 from tests.run.conftest import KeepRun, random_model
+from tests.run.test_evaluation import graph_of
 from trifact.answer.calibration import adopt, calibrate, read_calibration
 from trifact.answer.chances import Chances, chances_of, fit_chances, measures, record_of
 from trifact.answer.discovery import discover
@@ -162,3 +163,13 @@ def test_a_calibration_of_an_older_version_or_of_too_few_facts_has_no_chances(
     (run.path / FILE).write_text(json.dumps({**kept, "chances": {"weights": 3}}))
     with pytest.raises(RunError, match="this is no calibration"):
         read_calibration(run)
+
+
+def test_where_everybody_has_the_one_answer_there_are_no_pairs_and_no_chances(
+    keep_run: KeepRun,
+) -> None:
+    ring = [(i, 0, (i + 1) % 30) for i in range(30)]  # one answer on both sides, all of them known
+    graph = graph_of(ring, valid=[(i, 0, (i + 2) % 30) for i in range(30)])
+    calibration = calibrate(keep_run(graph), CalibrateConfig(k=30))
+    assert calibration.chances is None
+    assert calibration.record["chances"] is None

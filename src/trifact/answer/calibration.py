@@ -114,16 +114,17 @@ def fitted(
     config, graph = config or CalibrateConfig(), run.graph()
     factors = run.factors_hash()
     pool = _pool(run, config, negatives, "valid", progress)
-    run.refuse_change(factors)
     _refuse_few(graph, pool.sample)
     progress("fitting", 0, 0)
+    chances = _chances(graph, run.model(), config)
+    run.refuse_change(factors)
     record = {
         "format": FORMAT,
         "factors_sha256": factors,
         "graph": graph.content_hash,
         "fitted": {**pool.about, "factors_sha256": factors, "note": ""},
         **_found(graph, pool, config.seed),
-        "chances": _chances(graph, run.model(), config),
+        "chances": chances,
     }
     return _calibration(record)
 
@@ -133,8 +134,9 @@ def _chances(graph: Graph, model: Model, config: CalibrateConfig) -> dict[str, A
     from trifact.answer.pool import pool_of_pairs
     from trifact.answer.roles import pairs_of
 
-    pool = pool_of_pairs(graph, model, config, pairs_of(graph))
-    if _is_too_little(pool.sample):
+    pairs = pairs_of(graph)
+    pool = pool_of_pairs(graph, model, config, pairs) if pairs.count() else None
+    if pool is None or _is_too_little(pool.sample):
         return None
     return record_of(graph, pool, folds=FOLDS, seed=config.seed)
 

@@ -17,16 +17,18 @@ among the validation facts, and the others stand for as many as there are of the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trifact.answer.platt import Maps, Sample, cross_validated, fit, regression
-from trifact.answer.pool import Pool
 from trifact.answer.reliability import measured
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers
 from trifact.run.ranktable import Floats
+
+if TYPE_CHECKING:
+    from trifact.answer.pool import Pool
 
 RIDGE = 1.0  # in standard deviations, as strong as a few facts
 SPREAD = 1e-6  # a standard deviation under this is rounding
