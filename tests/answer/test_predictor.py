@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ import torch
 import trifact
 from tests.run.conftest import KeepRun, random_model
 from trifact.answer.best import largest
+from trifact.answer.options import PredictConfig
 from trifact.answer.predictor import Predictor
 from trifact.answer.run import Run
+from trifact.answer.scorefile import score_file
 from trifact.errors import ConfigError, InputError
 from trifact.graph.graph import Graph
 from trifact.tensor.models import MODELS, Model
@@ -203,3 +206,17 @@ def test_whole_numbers_and_single_candidates_are_names_too() -> None:
     assert predictor.objects(np.int64(3), 7, candidates=5).columns["object"] == ["5"]
     assert predictor.objects("3", "7", candidates="5").columns["object"] == ["5"]
     assert predictor.score([(3, 7, 5)]).columns["subject"] == ["3"]
+
+
+def test_facts_of_a_file_may_have_labels(predictor: Predictor, tmp_path: Path) -> None:
+    path = tmp_path / "facts.tsv"
+    path.write_text("Town 0\tlikes\te05\ne00\tp0\te05\nTown 77\tlikes\te05\n")
+    found, notes = score_file(predictor, path, PredictConfig())
+    by_label, by_name, unknown = found.columns["score"]
+    assert by_label == by_name is not None
+    assert unknown is None
+    assert "1 fact not scored" in notes[-1]
+
+
+def test_lazy_names_are_listed() -> None:
+    assert {"Run", "Graph", "TrainConfig", "TrifactError", "load"} <= {*dir(trifact)}

@@ -154,6 +154,7 @@ def test_nothing_is_said_by_factors_that_were_altered(
         (("evaluate", "world", "--columns", "1,2,3"), "--columns is about a file.* --graph"),
         (("calibrate", "world", "--skip-bad-lines"), "--skip-bad-lines is about.* --negatives"),
         (("calibrate", "world", "--test-negatives", "x.tsv"), "give both"),
+        (("discover", "world", "--predicates", ""), "predicates is empty; leave it out"),
         (("calibrate", "world", "--negatives", "x.tsv", "-k", "3"), "leave out --negatives"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +29,7 @@ def score_file(
     reading: LoadConfig | None = None,
     progress: Progress = silent,
 ) -> tuple[Answers, list[str]]:
-    """The facts of a file by name, one for each line, in their order; and what to say about it.
+    """The facts of a file by name or label, each line in its order; and what to say about it.
 
     A fact has no score if the run does not know one of its names.
     """
@@ -49,15 +51,26 @@ def score_file(
 
 
 def _ids(graph: Graph, rows: list[Row]) -> Ints:
-    """Facts by name in the ids of a graph, (n, 3); -1 for a name that it does not know."""
+    """Facts by name or label in the ids of a graph, (n, 3); -1 for a name it does not know."""
+    entities, predicates = (
+        (graph.entities, _by_label(graph.entity_labels)),
+        (graph.predicates, _by_label(graph.predicate_labels)),
+    )
     columns = [
-        _found(graph.predicates if place == 1 else graph.entities, [row[place] for row in rows])
+        _found(*(predicates if place == 1 else entities), [row[place] for row in rows])
         for place in range(3)
     ]
     return np.stack(columns, axis=1)
 
 
-def _found(names: Vocabulary, asked: list[str]) -> Ints:
+def _by_label(labels: Mapping[int, str]) -> dict[str, int]:
+    """The ids of labels that stand for one name only."""
+    times = Counter(labels.values())
+    return {label: place for place, label in labels.items() if times[label] == 1}
+
+
+def _found(names: Vocabulary, labels: dict[str, int], asked: list[str]) -> Ints:
     ids = {name: names.find(name) for name in set(asked)}
+    ids |= {name: labels.get(name) for name, place in ids.items() if place is None}
     found = (-1 if (place := ids[name]) is None else place for name in asked)
     return np.fromiter(found, dtype=np.int64, count=len(asked))

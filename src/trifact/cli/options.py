@@ -99,6 +99,8 @@ def _items(name: str, text: str, hint: object) -> tuple[Any, ...]:
     kind = typing.get_args(hint)[0]
     try:
         items = next(csv.reader([text], skipinitialspace=True), [])
+        if not items:
+            raise ConfigError(f"{name} is empty; leave it out, or give some")
         return tuple(kind(item.strip()) for item in items)
     except (ValueError, csv.Error):
         raise ConfigError(f"{name} must be {kind.__name__} between commas, not {text!r}") from None
