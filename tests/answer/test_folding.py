@@ -229,3 +229,16 @@ def test_a_newcomer_with_itself_lets_nobody_else_answer_itself(keep_run: KeepRun
     assert "e03" not in plain.columns["object"]
     assert "e03" not in found.columns["object"]
     assert "new" in asked.objects("new", "p0", k=100, known=True).columns["object"]
+
+
+@pytest.mark.parametrize(("setting", "half"), [("standard", True), ("reciprocal", False)])
+def test_a_side_that_no_fact_reaches_is_doubted(
+    towns: Graph, tmp_path: Path, setting: str, half: bool
+) -> None:
+    sides = len(towns.predicates) * (2 if setting == "reciprocal" else 1)
+    model = MODELS["cp"](len(towns.entities), sides, rank=4, scale=1.0, seed=0)
+    run = keep(tmp_path / "run", towns, model, name="cp")
+    (run.path / "config.toml").write_text(run.config.replace(setting=setting).to_toml())
+    doubts = fold(run, [("e03", "p0", "new"), ("both", "p0", "e03"), ("e03", "p0", "both")]).doubts
+    said = "as subject or as object no fact has them, and answers on that side say nothing: new"
+    assert (said in doubts) == half

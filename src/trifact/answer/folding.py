@@ -109,6 +109,9 @@ def _doubts(newcomers: Newcomers, found: list[Fold]) -> tuple[str, ...]:
         doubts.append(f"{_facts(newcomers.skipped)} left out: {why}")
     if unsure := [entity.name for entity in found if not entity.solved.converged]:
         doubts.append(f"not solved to the end: {', '.join(unsure)}")
+    if half := [entity.name for entity in found if not entity.solved.whole]:
+        which = "as subject or as object no fact has them, and answers on that side say nothing"
+        doubts.append(f"{which}: {', '.join(half)}")
     return tuple(doubts)
 
 

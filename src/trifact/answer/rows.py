@@ -38,6 +38,8 @@ class Solved:
     rows: dict[str, Tensor]
     steps: int
     converged: bool
+    whole: bool
+    """Whether facts reach all of them; one that no fact reaches is zero."""
 
 
 class Meetings(NamedTuple):
@@ -89,7 +91,8 @@ class Rows:
         zero = torch.zeros(self.model.table("object").shape[1], dtype=torch.float64)
         rows = {table: found[table].point if table in found else zero for table in self.tables}
         steps = sum(minimum.steps for minimum in found.values())
-        return Solved(rows, steps, all(minimum.converged for minimum in found.values()))
+        converged = all(minimum.converged for minimum in found.values())
+        return Solved(rows, steps, converged, whole=len(found) == len(rows))
 
     def objectives(self, facts: Ints, entity: int | None = None) -> dict[str, RowObjective]:
         """What the rows minimize, by table, in those tables that some fact reaches."""
