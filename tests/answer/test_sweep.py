@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from tests.run.test_evaluation import graph_of
 from tests.tensor.conftest import score_tensor
 from trifact.answer.chances import Chances
-from trifact.answer.discovery import log_odds
 from trifact.answer.leftout import LeftOut
 from trifact.answer.options import DiscoverConfig
 from trifact.answer.ordering import ByChance, ByScore, Order
 from trifact.answer.pairs import Pairs
-from trifact.answer.platt import Maps
+from trifact.answer.platt import Maps, logit
 from trifact.answer.roles import likely
 from trifact.answer.shortlist import Shortlist
 from trifact.answer.single import single_sides, unanswered
@@ -95,7 +94,7 @@ def slow_search(
                 found.append((slow_key(score, (s, p, o), graph, order), score, s, p, o))
     found.sort(key=lambda row: (-row[0], -row[1], *row[2:]))
     if config.min_probability is not None:
-        found = [row for row in found if row[0] >= log_odds(config.min_probability)]
+        found = [row for row in found if row[0] >= logit(config.min_probability)]
     counts: dict[int, int] = {}
     kept = []
     for row in found:
@@ -125,7 +124,7 @@ def a_sweep(
     single = single_sides(train, *SINGLE) & config.single
     candidates = unanswered(who_makes_sense(graph, config), train, single)
     pairs = Pairs(candidates, np.arange(len(graph.predicates)), len(graph.predicates))
-    floor = -math.inf if config.min_probability is None else log_odds(config.min_probability)
+    floor = -math.inf if config.min_probability is None else logit(config.min_probability)
     news = Shortlist(config.top, each=config.per_predicate, floor=floor)
     left_out = LeftOut.of(graph, config.filter, single=single)
     return Sweep(model, pairs, left_out, order=order, news=news, budget=budget)

@@ -6,7 +6,6 @@ What the number means, and what it does not, is said in docs/probabilities.md.
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ import numpy as np
 
 from trifact.answer.chances import Chances, chances_of, record_of
 from trifact.answer.options import CalibrateConfig
-from trifact.answer.platt import Maps, Sample, cross_validated, fit
+from trifact.answer.platt import Maps, Sample, cross_validated, fit, logit
 from trifact.answer.reliability import brier, measured
 from trifact.durable import write_text
 from trifact.errors import ConfigError, RunError
@@ -83,7 +82,7 @@ class Calibration:
         """
         if not 0 < prior < 1:
             raise ConfigError(f"prior must lie between 0 and 1, not {prior:g}")
-        shift = _logit(prior) - _logit(self.prior)
+        shift = logit(prior) - logit(self.prior)
         return replace(self, maps=self.maps.shifted(shift), prior=prior)
 
 
@@ -298,7 +297,3 @@ def _calibration(record: dict[str, Any]) -> Calibration:
     kept = record.get("chances")
     chances = None if kept is None else chances_of(kept, len(own))
     return Calibration(Maps(whole, own), prior, record, chances)
-
-
-def _logit(share: float) -> float:
-    return math.log(share) - math.log1p(-share)

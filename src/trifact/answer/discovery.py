@@ -20,7 +20,7 @@ from trifact.answer.names import Names
 from trifact.answer.options import DiscoverConfig
 from trifact.answer.ordering import ByChance, ByScore, Order
 from trifact.answer.pairs import Pairs
-from trifact.answer.platt import sigmoid
+from trifact.answer.platt import logit, sigmoid
 from trifact.answer.roles import likely
 from trifact.answer.shortlist import Found, Shortlist
 from trifact.answer.single import single_sides, unanswered
@@ -132,7 +132,7 @@ def _sweep(run: Run, graph: Graph, config: DiscoverConfig, order: Order) -> Swee
     """All that is to be done."""
     single = single_sides(graph.known("train")) & config.single
     candidates = _candidates(graph, config, single)
-    floor = -np.inf if config.min_probability is None else log_odds(config.min_probability)
+    floor = -np.inf if config.min_probability is None else logit(config.min_probability)
     return Sweep(
         run.model(),
         Pairs(candidates, _chosen(graph, config), len(graph.predicates)),
@@ -160,12 +160,6 @@ def why_by_score(run: Run) -> str:
     if "chances" not in calibration.record:
         return f"the run's calibration was made by an older version; {advice(run)}"
     return "too few validation facts are among the pairs that make sense; hold more of them out"
-
-
-def log_odds(probability: float) -> float:
-    """log p / (1 - p): minus infinity of 0, infinity of 1."""
-    with np.errstate(divide="ignore"):
-        return float(np.log(probability) - np.log1p(-probability))
 
 
 def _candidates(graph: Graph, config: DiscoverConfig, single: Bools) -> Candidates:

@@ -96,6 +96,12 @@ def sigmoid(log_odds: Floats) -> Floats:
     return np.asarray(np.where(log_odds >= 0, 1.0, small) / (1.0 + small))
 
 
+def logit(probability: float) -> float:
+    """log p / (1 - p): minus infinity of 0, infinity of 1."""
+    with np.errstate(divide="ignore"):
+        return float(np.log(probability) - np.log1p(-probability))
+
+
 def fit(sample: Sample, predicates: int) -> Maps:
     """The map of all and those of P `predicates`; one without a fact gets the map of all."""
     centre, scale = _standard(sample)

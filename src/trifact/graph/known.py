@@ -101,7 +101,9 @@ class KnownAnswers:
     def counts(self, entities: Ints, predicates: Ints) -> Ints:
         """How many answers questions have: (n,), (n,) -> (n,)."""
         place, asked = self._places(entities, predicates)
-        return np.where(asked, np.append(np.diff(self.offsets), 0)[place], 0)
+        place, counts = place[asked], np.zeros(len(asked), dtype=np.int64)
+        counts[asked] = self.offsets[place + 1] - self.offsets[place]
+        return counts
 
     def contains(self, facts: Ints) -> NDArray[np.bool_]:
         """Which of the facts (n, 3) are known; predicates may be reciprocal."""
