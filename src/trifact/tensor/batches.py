@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import torch
@@ -71,6 +72,14 @@ class Targets:
         mass = like.new_zeros(len(batch.entities)).index_add_(0, batch.rows, weights)
         return cls(batch.rows, batch.answers, weights, mass)
 
+    @classmethod
+    def joined(cls, several: list[Targets]) -> Targets:
+        """Those of several batches, whose queries follow each other."""
+        starts = accumulate((len(targets.mass) for targets in several), initial=0)
+        rows = [targets.rows + start for targets, start in zip(several, starts, strict=False)]
+        others = ((targets.answers, targets.weights, targets.mass) for targets in several)
+        return cls(torch.cat(rows), *map(torch.cat, zip(*others, strict=True)))
+
     def within(self, start: int, stop: int) -> Targets:
         """The answers start <= k < stop, counted from `start`."""
         inside = (self.answers >= start) & (self.answers < stop)
@@ -94,6 +103,17 @@ class Targets:
         pieces = torch.split(ids, size), torch.split(counts, size), torch.split(order, sizes)
         for some, many, pairs in zip(*pieces, strict=True):
             yield some, _bags(self.rows[pairs], queries, many, self.weights[pairs])
+
+
+class Side(NamedTuple):
+    """The queries of a batch that ask for one role, with the rows that they are made of."""
+
+    towards: Towards
+    batch: Batch
+    targets: Targets
+    entity: Tensor  # (B, D)
+    predicate: Tensor  # (B, D)
+    queries: Tensor  # (B, D)
 
 
 def _bags(ids: Tensor, table: Tensor, counts: Tensor, weights: Tensor) -> Tensor:

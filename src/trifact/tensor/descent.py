@@ -11,12 +11,13 @@ actual number would weigh facts by their company.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from trifact.tensor.batches import Batch, Targets
+from trifact.tensor.batches import Batch, Side, Targets
 from trifact.tensor.dura import Dura
 from trifact.tensor.gradients import Found, Gradient
 from trifact.tensor.losses import log_loss
@@ -65,52 +66,56 @@ class Objective:
         Gradients of whole tables live in the workspace, until the next call.
         """
         found = Found(self.model.tables, self.work)
-        parts = batch.parts(self.model.predicates)
-        values = [self._part(part, found, towards=towards) for towards, part in parts]
-        loss, penalty = (torch.stack(terms).sum() for terms in zip(*values, strict=True))
-        return Value(loss, penalty + self._penalty(found)), found.joined()
+        sides = [self._side(part, towards) for towards, part in batch.parts(self.model.predicates)]
+        grouped = groupby(sides, key=lambda side: self.model.roles[side.towards])
+        losses = [self._log_loss(target, [*group], found) for target, group in grouped]
+        losses += [self._relation_loss(side, found) for side in sides]
+        penalties = [self._facts_penalty(side, found) for side in sides]
+        penalties.append(self._penalty(found))
+        return Value(torch.stack(losses).sum(), torch.stack(penalties).sum()), found.joined()
 
-    def _part(self, batch: Batch, found: Found, *, towards: Towards) -> Value:
-        """The queries of one direction: their losses, and the penalty if it goes by facts."""
-        model, origin, target = self.model, self.model.source(towards), self.model.roles[towards]
-        entity = model.tables[origin].index_select(0, batch.entities)  # (B, D)
-        predicate = model.tables["predicate"].index_select(0, batch.predicates)  # (B, D)
+    def _side(self, batch: Batch, towards: Towards) -> Side:
+        """The queries of a batch, all of which ask for one role."""
+        model = self.model
+        entity = model.tables[model.source(towards)].index_select(0, batch.entities)
+        predicate = model.table("predicate").index_select(0, batch.predicates)
         queries = model.query(entity, predicate, towards=towards)
         targets = Targets.of(batch, like=queries, scale=self._per_answer)
-        result = log_loss(
-            queries, model.tables[target], targets, work=self.work, into=found.whole(target)
-        )
-        back = model.adjoint(result.d_queries, entity, predicate, towards=towards)
-        found.add(origin, batch.entities, back[0])
-        found.add("predicate", batch.predicates, back[1])
-        found.touch(origin, batch.entities, targets.mass)
-        found.touch("predicate", batch.predicates, targets.mass)
+        return Side(towards, batch, targets, entity, predicate, queries)
+
+    def _log_loss(self, target: str, sides: list[Side], found: Found) -> Tensor:
+        """The loss against one table of all that ask for its rows, in one pass over it."""
+        queries = torch.cat([side.queries for side in sides])
+        targets = Targets.joined([side.targets for side in sides])
+        table, into = self.model.tables[target], found.whole(target)
+        result = log_loss(queries, table, targets, work=self.work, into=into)
+        sizes = [len(side.queries) for side in sides]
+        for side, d_queries in zip(sides, torch.split(result.d_queries, sizes), strict=True):
+            self._pass_on(side, d_queries, found)
         found.touch(target, targets.answers, targets.weights)
-        return Value(
-            result.value(targets) + self._relation_loss(batch, targets, found, towards=towards),
-            self._facts_penalty(batch, targets, found, towards=towards),
-        )
+        return result.value(targets)
 
-    def _relation_loss(
-        self, batch: Batch, targets: Targets, found: Found, *, towards: Towards
-    ) -> Tensor:
-        """The second loss of the facts of one direction."""
+    def _pass_on(self, side: Side, d_queries: Tensor, found: Found) -> None:
+        """The gradient of queries, to the rows that they were made of."""
+        back = self.model.adjoint(d_queries, side.entity, side.predicate, towards=side.towards)
+        origin, batch = self.model.source(side.towards), side.batch
+        rows = (origin, batch.entities), ("predicate", batch.predicates)
+        for (name, ids), gradient in zip(rows, back, strict=True):
+            found.add(name, ids, gradient)
+            found.touch(name, ids, side.targets.mass)
+
+    def _relation_loss(self, side: Side, found: Found) -> Tensor:
+        """The second loss of the facts of one side."""
         if not self.relations:
-            return targets.mass.new_zeros(())
+            return side.queries.new_zeros(())
         weight = self.relations * self._per_meeting
-        return relation_loss(
-            self.model, batch, targets, weight=weight, towards=towards, work=self.work, found=found
-        )
+        return relation_loss(self.model, side, weight=weight, work=self.work, found=found)
 
-    def _facts_penalty(
-        self, batch: Batch, targets: Targets, found: Found, *, towards: Towards
-    ) -> Tensor:
-        """The regularizer of the facts of one direction, if it goes by facts."""
+    def _facts_penalty(self, side: Side, found: Found) -> Tensor:
+        """The regularizer of the facts of one side, if it goes by facts."""
         if not isinstance(self.regularizer, Dura):
-            return targets.mass.new_zeros(())
-        return self.regularizer.facts(
-            self.model, batch, targets, share=self._per_meeting, towards=towards, found=found
-        )
+            return side.queries.new_zeros(())
+        return self.regularizer.facts(self.model, side, share=self._per_meeting, found=found)
 
     def _penalty(self, found: Found) -> Tensor:
         """The regularizer of the rows that the batch touched, or of whole tables."""

@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from trifact.tensor.batches import Batch, Targets
+from trifact.tensor.batches import Side
 from trifact.tensor.gradients import Found
 from trifact.tensor.models import Model
-from trifact.tensor.trilinear import Towards
 
 
 @dataclass(frozen=True)
@@ -31,23 +30,13 @@ class Dura:
 
     coefficient: float
 
-    def facts(
-        self,
-        model: Model,
-        batch: Batch,
-        targets: Targets,
-        *,
-        share: float,
-        towards: Towards,
-        found: Found,
-    ) -> Tensor:
-        """A `share` of it, of the facts of a batch's queries; adds its gradients."""
+    def facts(self, model: Model, side: Side, *, share: float, found: Found) -> Tensor:
+        """A `share` of it, of the facts of some queries; adds its gradients."""
         field, twice = model.field, 2 * share * self.coefficient
-        origin, target = model.source(towards), model.roles[towards]
-        entity = model.tables[origin].index_select(0, batch.entities)  # (B, D)
-        predicate = model.table("predicate").index_select(0, batch.predicates)  # (B, D)
-        reach = field.modulus(predicate).square_().add_(1)  # (B, R)
-        asked = field.modulus(entity).square_().mul_(targets.mass.unsqueeze(1))  # (B, R)
+        origin, target = model.source(side.towards), model.roles[side.towards]
+        batch, targets = side.batch, side.targets
+        reach = field.modulus(side.predicate).square_().add_(1)  # (B, R)
+        asked = field.modulus(side.entity).square_().mul_(targets.mass.unsqueeze(1))  # (B, R)
         value, squares, answers = _dot(asked, reach), list[Tensor](), list[Tensor]()
         for ids, reached in targets.scatter(reach):  # (u,), (u, R)
             rows = model.tables[target].index_select(0, ids)  # (u, D)
@@ -57,9 +46,11 @@ class Dura:
             found.add(target, ids, field.stretch(rows, reached.mul_(twice)))
         place = torch.searchsorted(torch.cat(answers), targets.answers)
         sums = replace(targets, answers=place).gather(torch.cat(squares))  # (B, R)
-        found.add("predicate", batch.predicates, field.stretch(predicate, (asked + sums) * twice))
+        found.add(
+            "predicate", batch.predicates, field.stretch(side.predicate, (asked + sums) * twice)
+        )
         factors = reach.mul_(targets.mass.unsqueeze(1)).mul_(twice)
-        found.add(origin, batch.entities, field.stretch(entity, factors))
+        found.add(origin, batch.entities, field.stretch(side.entity, factors))
         return value * (twice / 2)
 
 

@@ -17,36 +17,29 @@ import torch
 from torch import Tensor
 
 from trifact.tensor import trilinear
-from trifact.tensor.batches import Batch, Targets
+from trifact.tensor.batches import Side, Targets
 from trifact.tensor.gradients import Found
 from trifact.tensor.losses import log_loss
 from trifact.tensor.models import Model
-from trifact.tensor.trilinear import Towards
 from trifact.tensor.workspace import Workspace, alone, rows_at_a_time
 
 
 def relation_loss(
-    model: Model,
-    batch: Batch,
-    targets: Targets,
-    *,
-    weight: float,
-    towards: Towards,
-    work: Workspace,
-    found: Found,
+    model: Model, side: Side, *, weight: float, work: Workspace, found: Found
 ) -> Tensor:
-    """The loss of the facts of a batch's queries times `weight`; adds its gradients.
+    """The loss of the facts of some queries times `weight`; adds its gradients.
 
     Some facts are worked on at a time: there may be thousands of one query.
     """
-    table, origin, target = model.table("predicate"), model.source(towards), model.roles[towards]
+    towards, batch, table = side.towards, side.batch, model.table("predicate")
+    origin, target = model.source(towards), model.roles[towards]
     work = replace(work, join=alone, widest=0)  # predicates are not split among processes
     d_entities = table.new_zeros(len(batch.entities), table.shape[1])
     total = table.new_zeros(())
     every = torch.arange(len(batch.rows), device=table.device)
     for some in torch.split(every, rows_at_a_time(table)):
-        rows, answers, weights = batch.rows[some], batch.answers[some], targets.weights[some]
-        near = model.tables[origin].index_select(0, batch.entities[rows])  # (a, D)
+        rows, answers, weights = batch.rows[some], batch.answers[some], side.targets.weights[some]
+        near = side.entity.index_select(0, rows)  # (a, D)
         far = model.tables[target].index_select(0, answers)  # (a, D)
         ends = (far, near) if towards == "object" else (near, far)  # object and subject
         queries = trilinear.query(model.field, *ends, towards="subject")
