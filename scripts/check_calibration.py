@@ -25,11 +25,13 @@ import torch
 from scripts.pages import Part
 from scripts.records import ROOT, commit, records_in
 from trifact.answer.calibration import Calibration, calibrate
+from trifact.answer.chances import fit_chances, measures
 from trifact.answer.options import CalibrateConfig
-from trifact.answer.platt import Sample, fit, sigmoid
+from trifact.answer.platt import Maps, Sample, fit, sigmoid
 from trifact.answer.pool import Pool, pool_of, pool_with, questions
 from trifact.answer.reliability import brier, measured
 from trifact.durable import write_text
+from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
@@ -44,7 +46,9 @@ RECORDS = ROOT / "results" / "calibration"
 PART = Part("probabilities.md", "check_calibration")
 RESAMPLES, SEED = 1000, 0
 BANDS = (1, 10, 50)
-OURS, PLATT = "a map for each predicate", "one map for all (Platt)"
+OURS = "score and counts, a map for each predicate"
+SCORE, WHOLE = "the score alone, a map for each predicate", "score and counts, one map for all"
+PLATT = "the score alone, one map for all (Platt)"
 
 
 def measure(run: Run, negatives: Path | None) -> dict[str, Any]:
@@ -69,8 +73,9 @@ def _given(run: Run, folder: Path) -> dict[str, Any]:
         for split in ("valid", "test")
     )
     found, graph, model = calibrate(run, negatives=false), run.graph(), run.model()
+    valid = pool_with(graph, model, CalibrateConfig(), false)
     test = pool_with(graph, model, CalibrateConfig(), of_test, split="test")
-    said = _ways(found, test.sample)
+    said = _ways(graph, found, valid, test)
     said["sigmoid of X"] = sigmoid(_raw_scores(run, test.facts))
     said["exp of the score"] = np.exp(test.sample.scores)
     return {"prior": found.prior, "valid": _validated(found), "test": _judged(said, test.sample)}
@@ -80,8 +85,9 @@ def _answers(run: Run) -> dict[str, Any]:
     """Fitted on the answers to the questions of valid, judged on those to the questions of test."""
     seconds = _seconds(run)
     found, graph, model = calibrate(run), run.graph(), run.model()
+    valid = pool_of(graph, model, CalibrateConfig())
     test = pool_of(graph, model, CalibrateConfig(), split="test")
-    said = _ways(found, test.sample)
+    said = _ways(graph, found, valid, test)
     said["with every held-out fact as true"] = _with_every_fact(run, test)
     return {
         "prior": found.prior,
@@ -96,15 +102,25 @@ def _answers(run: Run) -> dict[str, Any]:
 
 def _validated(found: Calibration) -> dict[str, Any]:
     kept = found.record
-    return {OURS: kept["reliability"], PLATT: _without_bins(kept["reliability_of_whole"])}
+    return {OURS: kept["reliability"], WHOLE: _without_bins(kept["reliability_of_whole"])}
 
 
-def _ways(found: Calibration, sample: Sample) -> dict[str, Floats]:
-    slope, intercept = found.maps.whole
+def _ways(graph: Graph, found: Calibration, valid: Pool, test: Pool) -> dict[str, Floats]:
+    """Ours, and what is left of it without counts, without a map for each predicate, or both."""
+    sample, train = test.sample, graph.known("train")
+    by_score = fit(valid.sample, len(graph.predicates))
+    evidence = measures(test.facts, sample.scores, train) @ found.answers.weights
     return {
-        OURS: found.probabilities(sample.scores, sample.predicates),
-        PLATT: sigmoid(slope * sample.scores + intercept),
+        OURS: found.probabilities(test.facts, sample.scores, train),
+        SCORE: by_score.probabilities(sample.scores, sample.predicates),
+        WHOLE: _by_one(found.answers.maps, evidence),
+        PLATT: _by_one(by_score, sample.scores),
     }
+
+
+def _by_one(maps: Maps, measured: Floats) -> Floats:
+    slope, intercept = maps.whole
+    return sigmoid(slope * measured + intercept)
 
 
 def _judged(said: dict[str, Floats], sample: Sample) -> dict[str, Any]:
@@ -140,19 +156,21 @@ def _raw_scores(run: Run, facts: Ints) -> Floats:
 def _with_every_fact(run: Run, test: Pool) -> Floats:
     """What one gets if validation facts are true ones also where they are not among the k best."""
     graph, model, config = run.graph(), run.model(), CalibrateConfig()
-    answers, facts = pool_of(graph, model, config).sample, graph.valid.copy()
+    answers, facts = pool_of(graph, model, config), graph.valid
     asked, _ = questions(graph, "valid", most=config.questions, seed=config.seed)
     both_sides = graph.reciprocal("valid")[:, :2] @ [2 * len(graph.predicates), 1]
     times = np.isin(both_sides, asked @ [2 * len(graph.predicates), 1]).reshape(2, -1).sum(axis=0)
-    false, scores = answers.part(~answers.true), _fact_scores(run, facts)
+    is_false = ~answers.sample.true
+    false = answers.sample.part(is_false)
     both = Sample(
-        np.concatenate([false.scores, scores]),
+        np.concatenate([false.scores, _fact_scores(run, facts)]),
         np.concatenate([false.predicates, facts[:, 1]]),
         np.concatenate([false.true, np.ones(len(facts), dtype=bool)]),
         np.concatenate([false.weights, times.astype(float)]),  # the questions that it answers
     )
-    maps = fit(both, len(graph.predicates))
-    return maps.probabilities(test.sample.scores, test.sample.predicates)
+    pool = Pool(np.concatenate([answers.facts[is_false], facts]), both, {})
+    chances, _ = fit_chances(graph, pool)
+    return chances.probabilities(test.facts, test.sample.scores, graph.known("train"))
 
 
 def _fact_scores(run: Run, facts: Ints) -> Floats:
@@ -168,8 +186,9 @@ def _by_place(run: Run, found: Calibration) -> list[dict[str, Any]]:
     for first, last in zip((0, *BANDS), BANDS, strict=False):
         config = CalibrateConfig(k=last, questions=2000)
         pool = pool_of(graph, model, config, split="test")
-        sample = pool.sample.part(~seen.contains(pool.facts))
-        said = found.probabilities(sample.scores, sample.predicates)
+        fresh = ~seen.contains(pool.facts)
+        sample = pool.sample.part(fresh)
+        said = found.probabilities(pool.facts[fresh], sample.scores, graph.known("train"))
         rows.append(
             {
                 "from": first + 1,

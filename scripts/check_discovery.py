@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scripts.pages import Part
 from scripts.records import ROOT, commit, records_in
 from trifact.answer.calibration import calibrate, read_calibration
-from trifact.answer.chances import Chances
 from trifact.answer.expectation import held_out, joined_in_train, lengths
 from trifact.answer.leftout import LeftOut
 from trifact.answer.options import DiscoverConfig
@@ -63,13 +62,14 @@ def check(path: Path) -> dict[str, Any]:
     calibration = read_calibration(run)
     if calibration is None or "chances" not in calibration.record:
         calibration = calibrate(run)
-    assert calibration.chances is not None
-    pairs, order = pairs_of(graph), ByChance(calibration.chances, graph.known("train"))
-    answers = Chances(np.array([1.0, 0.0, 0.0]), calibration.maps, calibration.chances.confirmed)
+    assert calibration.pairs is not None
+    pairs, order = pairs_of(graph), ByChance(calibration.pairs, graph.known("train"))
     swept = _swept(run, graph, pairs, order)
     found = {
         "probability": swept.news.best(),
-        "answers": _reordered(run, graph, swept, replace(order, chances=answers)).news.best(),
+        "answers": _reordered(
+            run, graph, swept, replace(order, chances=calibration.answers)
+        ).news.best(),
         "score": _reordered(run, graph, swept, ByScore()).news.best(),
         "seconds": _swept(run, graph, _pairs(graph, DiscoverConfig.holders), order).news.best(),
         "observed": _swept(run, graph, _pairs(graph, None), order).news.best(),

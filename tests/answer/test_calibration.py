@@ -16,17 +16,24 @@ from scripts import check_calibration
 import trifact
 from tests.run.conftest import KeepRun
 from trifact.answer.calibration import Calibration, adopt, calibrate, judge, read_calibration
+from trifact.answer.chances import measures
 from trifact.answer.options import CalibrateConfig
 from trifact.cli.calibrating import run_calibration
 from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
-from trifact.graph.known import in_order
+from trifact.graph.known import KnownAnswers, in_order
 from trifact.run import training
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
 from trifact.tensor.models import Model
 
 SCORES = np.linspace(-9, 0, 40)
+
+
+def said_of(found: Calibration, graph: Graph, predicate: int) -> np.ndarray:
+    """What is said of one fact, had it these scores."""
+    facts = np.tile([3, predicate, 7], (len(SCORES), 1))
+    return found.probabilities(facts, SCORES, graph.known("train"))
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +51,10 @@ def found(world: Run) -> Calibration:
 def test_what_is_kept_comes_back_as_it_was(world: Run, found: Calibration) -> None:
     again = read_calibration(world)
     assert again is not None
-    for predicate in range(len(world.graph().predicates)):
-        which = np.full(len(SCORES), predicate)
-        said = found.probabilities(SCORES, which)
-        assert again.probabilities(SCORES, which).tolist() == said.tolist()
+    graph = world.graph()
+    for predicate in range(len(graph.predicates)):
+        said = said_of(found, graph, predicate)
+        assert said_of(again, graph, predicate).tolist() == said.tolist()
         assert (np.diff(said) > 0).all()
     assert again.prior == found.prior
     assert again.record == found.record
@@ -69,9 +76,9 @@ def test_probabilities_hold_on_facts_they_were_not_fitted_on(
     world: Run, found: Calibration
 ) -> None:
     on_test = judge(world, found, CalibrateConfig())
-    for measures in (found.record["reliability"], on_test):
-        assert measures["ece"] < 0.05
-        assert measures["brier"] < 0.8 * measures["brier_of_share"]
+    for kept in (found.record["reliability"], on_test):
+        assert kept["ece"] < 0.05
+        assert kept["brier"] < 0.8 * kept["brier_of_share"]
     whole = found.record["reliability_of_whole"]
     assert found.record["reliability"]["log_loss"] < whole["log_loss"]
 
@@ -80,15 +87,13 @@ def test_the_same_run_gives_the_same_calibration(world: Run, found: Calibration)
     assert calibrate(world).record == found.record
 
 
-def test_another_prior_moves_the_odds_by_its_own(found: Calibration) -> None:
-    which = np.zeros(len(SCORES), dtype=np.int64)
-    before = found.probabilities(SCORES, which)
-    other = found.with_prior(0.5)
-    after = other.probabilities(SCORES, which)
+def test_another_prior_moves_the_odds_by_its_own(world: Run, found: Calibration) -> None:
+    graph, other = world.graph(), found.with_prior(0.5)
+    before, after = said_of(found, graph, 0), said_of(other, graph, 0)
     bayes = before / (1 - before) * (1 - found.prior) / found.prior  # prior odds of one
     np.testing.assert_allclose(after / (1 - after), bayes, rtol=1e-9)
     assert other.prior == 0.5
-    back = other.with_prior(found.prior).probabilities(SCORES, which)
+    back = said_of(other.with_prior(found.prior), graph, 0)
     np.testing.assert_allclose(back, before, rtol=1e-12)
 
 
@@ -108,10 +113,10 @@ def test_a_predicate_that_validation_lacks_has_the_map_of_all(
     assert 2 not in there
     assert [row["id"] for row in found.record["by_predicate"]] == there
     slope, intercept = found.record["whole"].values()
-    log_odds = slope * SCORES + intercept
-    said = found.probabilities(SCORES, np.full(len(SCORES), 2))
-    np.testing.assert_allclose(said, 1 / (1 + np.exp(-log_odds)), rtol=1e-12)
-    assert found.borrowed(np.array([2, there[0], 2])).tolist() == [True, False, True]
+    known = graph.known("train")
+    evidence = measures(np.tile([3, 2, 7], (len(SCORES), 1)), SCORES, known) @ found.answers.weights
+    log_odds = slope * evidence + intercept
+    np.testing.assert_allclose(said_of(found, graph, 2), 1 / (1 + np.exp(-log_odds)), rtol=1e-12)
     assert found.doubts(np.array(there)) == []
     assert (
         "the probabilities of 2 of these are those of" in found.doubts(np.array([2, 2, *there]))[0]
@@ -173,15 +178,16 @@ def _set(*path: str | int, value: object) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (_set("format", value=2), "its format is 2, this trifact reads up to 1"),
+        (_set("format", value=3), "its format is 3, this trifact reads up to 2"),
         (_set("format", value="x"), "this is no calibration"),
         (_set("whole", value={"slope": 1.0}), "this is no calibration"),
-        (_set("whole", "slope", value=-1.0), "out of range"),
-        (_set("by_predicate", 0, "slope", value=0.0), "out of range"),
-        (_set("by_predicate", 0, "intercept", value=float("nan")), "out of range"),
+        (_set("whole", "slope", value=-1.0), "falls where the score rises"),
+        (_set("by_predicate", 0, "slope", value=0.0), "falls where the score rises"),
+        (_set("by_predicate", 0, "intercept", value=float("nan")), "is not finite"),
+        (lambda record: record.pop("weights"), "this is no calibration"),
         (_set("by_predicate", 0, "id", value=99), "this is no calibration"),
         (_set("by_predicate", value=7), "this is no calibration"),
-        (_set("prior", value=1.5), "out of range"),
+        (_set("prior", value=1.5), "the prior is no share"),
         (_set("prior", value="x"), "this is no calibration"),
         (lambda record: record.pop("prior"), "it has no 'prior'"),
     ],
@@ -205,13 +211,36 @@ def test_a_file_that_is_no_json_is_refused(keep_run: KeepRun, towns: Graph, cont
         read_calibration(run)
 
 
+def test_a_calibration_of_the_first_format_goes_by_the_score_alone(
+    keep_run: KeepRun, towns: Graph
+) -> None:
+    run = keep_run(towns)
+    record = {**calibrate(run).record, "format": 1}
+    slope, intercept = (record["by_predicate"][0][name] for name in ("slope", "intercept"))
+    del record["weights"]
+    (run.path / "calibration.json").write_text(json.dumps(record))
+    again = read_calibration(run)
+    assert again is not None
+    said = said_of(again, towns, record["by_predicate"][0]["id"])
+    np.testing.assert_allclose(said, 1 / (1 + np.exp(-slope * SCORES - intercept)), rtol=1e-12)
+
+
+def test_a_fact_of_train_does_not_speak_for_itself(world: Run, found: Calibration) -> None:
+    graph = world.graph()
+    fact, train = graph.train[17], graph.known("train")
+    others = KnownAnswers.of(graph.train[(graph.train != fact).any(axis=1)],
+                             predicates=len(graph.predicates))  # fmt: skip
+    said = [found.probabilities(fact[None], SCORES[:1], known) for known in (train, others)]
+    assert said[0].tolist() == said[1].tolist()
+
+
 def test_a_refit_adopts_the_calibration_and_says_so(keep_run: KeepRun, towns: Graph) -> None:
     first = calibrate(keep_run(towns))
     refit = keep_run(towns.all_in_train(), "refit", seed=5)
     adopt(first, refit)
     again = read_calibration(refit)
     assert again is not None
-    assert again.maps.own.tolist() == first.maps.own.tolist()
+    assert again.answers.maps.own.tolist() == first.answers.maps.own.tolist()
     assert again.record["fitted"]["note"] == "fitted before the refit"
     assert again.record["fitted"]["factors_sha256"] == first.record["factors_sha256"]
     assert again.record["factors_sha256"] == refit.factors_hash()
@@ -268,7 +297,12 @@ def test_on_false_facts_that_people_verified_probabilities_hold_and_beat_the_oth
     on_test = record["given"]["test"]
     ours = on_test.pop(check_calibration.OURS)
     assert ours["ece"] < 0.05
-    assert {check_calibration.PLATT, "exp of the score", "sigmoid of X"} <= set(on_test)
+    assert {
+        check_calibration.PLATT,
+        check_calibration.SCORE,
+        "exp of the score",
+        "sigmoid of X",
+    } <= set(on_test)
     for other in on_test.values():
         assert ours["brier"] < other["brier"]
         assert other["brier_less_ours"][0] > 0  # the lower end of its 95 % interval

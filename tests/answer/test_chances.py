@@ -51,7 +51,7 @@ def test_planted_weights_and_maps_are_found() -> None:
 
 
 def test_what_is_the_same_for_all_pairs_has_no_weight(keep_run: KeepRun) -> None:
-    chances = calibrate(keep_run(DENSE)).chances  # every subject has three objects, and vice versa
+    chances = calibrate(keep_run(DENSE)).pairs  # every subject has three objects, and vice versa
     assert chances is not None
     assert chances.weights[0] > 0
     assert chances.weights[1:].tolist() == [0, 0]
@@ -59,13 +59,14 @@ def test_what_is_the_same_for_all_pairs_has_no_weight(keep_run: KeepRun) -> None
 
 @settings(max_examples=40, deadline=None)
 @given(graphs())
-def test_measures_count_the_distinct_facts_of_train(graph: Graph) -> None:
+def test_measures_count_the_other_distinct_facts_of_train(graph: Graph) -> None:
     train = {tuple(fact) for fact in graph.train.tolist()}
     n, p = len(graph.entities), len(graph.predicates)
     facts = np.array([(s, j, o) for s in range(n) for j in range(p) for o in range(n)])
     found = measures(facts, np.zeros(len(facts)), graph.known("train"))
     for (s, j, o), row in zip(facts.tolist(), found.tolist(), strict=True):
-        ends = sum(f[:2] == (s, j) for f in train), sum(f[1:] == (j, o) for f in train)
+        others = train - {(s, j, o)}
+        ends = sum(f[:2] == (s, j) for f in others), sum(f[1:] == (j, o) for f in others)
         assert row == pytest.approx([0.0, *(math.log(1 + count) for count in ends)])
 
 
@@ -143,7 +144,7 @@ def test_a_refit_goes_by_the_chances_of_its_run(keep_run: KeepRun) -> None:
     adopt(calibration, refit)
     found = discover(refit, DiscoverConfig(top=30))
     assert found.about["order"] == "probability"
-    assert isinstance(calibration.chances, Chances)
+    assert isinstance(calibration.pairs, Chances)
 
 
 def test_a_calibration_of_an_older_version_or_of_too_few_facts_has_no_chances(
@@ -171,5 +172,5 @@ def test_where_everybody_has_the_one_answer_there_are_no_pairs_and_no_chances(
     ring = [(i, 0, (i + 1) % 30) for i in range(30)]  # one answer on both sides, all of them known
     graph = graph_of(ring, valid=[(i, 0, (i + 2) % 30) for i in range(30)])
     calibration = calibrate(keep_run(graph), CalibrateConfig(k=30))
-    assert calibration.chances is None
+    assert calibration.pairs is None
     assert calibration.record["chances"] is None

@@ -134,7 +134,7 @@ def test_the_order_is_by_probability_where_there_is_one(keep_run: KeepRun) -> No
     assert set(by_score.columns["probability"]) == {None}
     scores = np.array(by_score.columns["score"], dtype=float)
     assert (np.diff(scores) <= 0).all()
-    chances = calibrate(run).chances
+    chances = calibrate(run).pairs
     assert chances is not None
     found = discover(run, DiscoverConfig(top=200))
     said = np.array(found.columns["probability"], dtype=float)

@@ -13,16 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trifact.answer.chances import Chances, chances_of, record_of
+from trifact.answer.chances import (
+    SCORE_ALONE,
+    Chances,
+    chances_of,
+    fit_chances,
+    of_all,
+    record_of,
+)
 from trifact.answer.options import CalibrateConfig
-from trifact.answer.platt import Maps, Sample, cross_validated, fit, logit
+from trifact.answer.platt import Maps, Sample, cross_validated, logit
 from trifact.answer.reliability import brier, measured
 from trifact.durable import write_text
 from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
-from trifact.graph.known import Ints
+from trifact.graph.known import Ints, KnownAnswers
 from trifact.progress import Progress, silent
-from trifact.run.ranktable import Bools, Floats
+from trifact.run.ranktable import Floats
 from trifact.run.reliability import FILE, FORMAT, is_current, read_kept
 from trifact.run.run import Run
 
@@ -37,29 +44,26 @@ REFIT = "fitted before the refit"
 
 @dataclass(frozen=True, repr=False)
 class Calibration:
-    """From the score of a fact to the probability that it is true, for each predicate."""
+    """From a fact and its score to the probability that it is true."""
 
-    maps: Maps
+    answers: Chances
+    """Those of answers to questions that have one."""
     prior: float
     """The share of true facts that the probabilities assume."""
     record: dict[str, Any]
     """The content of `calibration.json`; see docs/probabilities.md."""
-    chances: Chances | None = None
+    pairs: Chances | None = None
     """Those of pairs, which discovery goes by; None if there was too little to fit them on."""
 
     def __repr__(self) -> str:
-        return f"Calibration({len(self.maps.own):,} predicates, prior {self.prior:.3g})"
+        return f"Calibration({len(self.answers.maps.own):,} predicates, prior {self.prior:.3g})"
 
-    def probabilities(self, scores: Floats, predicates: Ints) -> Floats:
-        """Of facts by their scores and predicates (ids below P): (n,), (n,) -> (n,).
+    def probabilities(self, facts: Ints, scores: Floats, train: KnownAnswers) -> Floats:
+        """Of facts (n, 3) with their scores (n,), `train` being what the model was trained on.
 
-        Strictly increasing in the score for each predicate.
+        Strictly increasing in the score, all else being equal.
         """
-        return self.maps.probabilities(scores, predicates)
-
-    def borrowed(self, predicates: Ints) -> Bools:
-        """Which predicates had no fact to fit a map on, and have that of all: (n,) -> (n,)."""
-        return ~np.isin(predicates, [row["id"] for row in self.record["by_predicate"]])
+        return self.answers.probabilities(facts, scores, train)
 
     def doubts(self, predicates: Ints) -> list[str]:
         """What to know about the probabilities of facts with these predicates: sentences."""
@@ -67,12 +71,16 @@ class Calibration:
         if negatives is not None:
             doubts.append("these probabilities were fitted on true facts and the false ones of "
                           f"{negatives}, which answers of the model are not like")  # fmt: skip
-        borrowed = int(self.borrowed(predicates).sum())
-        if borrowed:
-            which = "these" if borrowed == len(predicates) else f"{borrowed:,} of these"
+        if which := self.answers.unsure(predicates):
             average = f"the probabilities of {which} are those of an average predicate, and may be"
             doubts.append(f"{average} far off: there was no held-out fact to fit their own on")
         return doubts
+
+    def doubts_of_pairs(self, predicates: Ints) -> list[str]:
+        """The same of what discovery goes by."""
+        which = self.pairs.unsure(predicates) if self.pairs else ""
+        return [f"the probabilities of {which} may be far off: no validation fact with their "
+                "predicate was found among the pairs"] if which else []  # fmt: skip
 
     def with_prior(self, prior: float) -> Calibration:
         """The same where another share of the facts is true.
@@ -83,7 +91,7 @@ class Calibration:
         if not 0 < prior < 1:
             raise ConfigError(f"prior must lie between 0 and 1, not {prior:g}")
         shift = logit(prior) - logit(self.prior)
-        return replace(self, maps=self.maps.shifted(shift), prior=prior)
+        return replace(self, answers=self.answers.shifted(shift), prior=prior)
 
 
 def calibrate(
@@ -172,7 +180,8 @@ def judge(
 ) -> dict[str, Any]:
     """How far the probabilities can be trusted on the test facts; made as for fitting."""
     pool = _pool(run, config, negatives, "test", progress)
-    said = calibration.probabilities(pool.sample.scores, pool.sample.predicates)
+    train = run.graph().known("train")
+    said = calibration.probabilities(pool.facts, pool.sample.scores, train)
     found = measured(said, pool.sample.true, pool.sample.weights)
     return {**found, "left_out": pool.about["left_out"]}
 
@@ -249,17 +258,16 @@ def _is_too_little(sample: Sample) -> bool:
 
 
 def _found(graph: Graph, pool: Pool, seed: int) -> dict[str, Any]:
-    """The maps, and what they come to on facts that they did not see."""
-    sample, predicates = pool.sample, len(graph.predicates)
-    maps = fit(sample, predicates)
+    """The chances, and what they come to on facts that they did not see."""
+    predicates, (chances, sample) = len(graph.predicates), fit_chances(graph, pool)
     own, whole = cross_validated(sample, predicates, folds=FOLDS, seed=seed)
     kept = measured(own, sample.true, sample.weights)
     return {
         "prior": sample.prior,
         "predicates": predicates,
-        "whole": dict(zip(("slope", "intercept"), maps.whole.tolist(), strict=True)),
+        **of_all(chances),
         "by_predicate": [
-            _row(graph, int(j), maps, sample.part(its), own[its])
+            _row(graph, int(j), chances.maps, sample.part(its), own[its])
             for j in np.unique(sample.predicates)
             for its in [sample.predicates == j]
         ],
@@ -287,13 +295,10 @@ def _row(graph: Graph, predicate: int, maps: Maps, its: Sample, said: Floats) ->
 
 def _calibration(record: dict[str, Any]) -> Calibration:
     """The calibration of a record; what cannot be one raises."""
-    whole = np.array([record["whole"][name] for name in ("slope", "intercept")], dtype=np.float64)
-    own = np.tile(whole, (int(record["predicates"]), 1))
-    for row in record["by_predicate"]:
-        own[int(row["id"])] = float(row["slope"]), float(row["intercept"])
-    prior = float(record["prior"])
-    if not (np.isfinite(own).all() and (own[:, 0] > 0).all() and whole[0] > 0 and 0 < prior < 1):
-        raise ValueError("a slope, an intercept or the prior is out of range")
-    kept = record.get("chances")
-    chances = None if kept is None else chances_of(kept, len(own))
-    return Calibration(Maps(whole, own), prior, record, chances)
+    predicates, prior = int(record["predicates"]), float(record["prior"])
+    if not 0 < prior < 1:
+        raise ValueError("the prior is no share")
+    of_answers = record if record["format"] > 1 else {**record, "weights": SCORE_ALONE}
+    of_pairs = record.get("chances")
+    pairs = None if of_pairs is None else chances_of(of_pairs, predicates)
+    return Calibration(chances_of(of_answers, predicates), prior, record, pairs)

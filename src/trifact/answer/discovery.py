@@ -145,8 +145,8 @@ def _sweep(run: Run, graph: Graph, config: DiscoverConfig, order: Order) -> Swee
 
 def _order(run: Run, graph: Graph, config: DiscoverConfig) -> Order:
     calibration = read_calibration(run)
-    if calibration is not None and calibration.chances is not None:
-        return ByChance(calibration.chances, graph.known("train"))
+    if calibration is not None and calibration.pairs is not None:
+        return ByChance(calibration.pairs, graph.known("train"))
     if config.min_probability is not None:
         raise ConfigError(f"min_probability needs probabilities; {why_by_score(run)}")
     return ByScore()

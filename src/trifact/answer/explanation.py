@@ -182,7 +182,8 @@ def _probability(run: Run, graph: Graph, model: Model, fact: tuple[int, int, int
     if calibration is None:
         return None
     score = fact_scores(model, torch.tensor([fact]), predicates=len(graph.predicates))
-    return float(calibration.probabilities(score.double().numpy(), np.array([fact[1]]))[0])
+    train, facts = graph.known("train"), np.array([fact])
+    return float(calibration.probabilities(facts, score.double().numpy(), train)[0])
 
 
 def _own_facts(graph: Graph, entity: int) -> Ints:

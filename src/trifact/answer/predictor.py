@@ -207,7 +207,7 @@ class Predictor:
         """Facts by name with what is `shown` as their score; `scores` are those of the facts."""
         probabilities: list[Cell] = [None] * len(facts)
         if self.calibration is not None:
-            probabilities = self.calibration.probabilities(scores, facts[:, 1]).tolist()
+            probabilities = self.calibration.probabilities(facts, scores, self.train).tolist()
         subjects, predicates, objects = facts.T.tolist()
         columns: dict[str, list[Cell]] = {
             "subject": [self.graph.entities[i] for i in subjects],
@@ -229,6 +229,11 @@ class Predictor:
     def known(self) -> KnownAnswers:
         """What is known: the facts of all splits."""
         return self.graph.known()
+
+    @cached_property
+    def train(self) -> KnownAnswers:
+        """What the model was trained on."""
+        return self.graph.known("train")
 
     @cached_property
     def _observed(self) -> Candidates:

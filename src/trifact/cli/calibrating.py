@@ -67,13 +67,10 @@ def _kept(run: Run) -> dict[str, Any] | None:
 
 def show(run: Run, record: dict[str, Any], judged: dict[str, Any] | None) -> None:
     """The maps, the measures, said against true, and the predicates at both ends."""
-    out, whole = screen(), record["whole"]
+    out = screen()
     out.print(heading(run.graph().name, f"  {run.config.model}, rank {run.config.rank}"))
     out.print(summary(record) + "\n", style="dim")
-    out.print(
-        f"prior {record['prior']:.4f}; all predicates together: "
-        f"log-odds = {whole['slope']:.3f} * score {whole['intercept']:+.3f}\n"
-    )
+    out.print(f"prior {record['prior']:.4f}; {_evidence(record)}\n")
     out.print(_measures(record, judged), "")
     out.print(_said_and_true(record["reliability"]["bins"]), "")
     out.print(_predicates(record["by_predicate"]))
@@ -87,11 +84,16 @@ def _of_pairs(chances: dict[str, Any] | None) -> str:
     """What discovery goes by, in a sentence."""
     if chances is None:
         return "Pairs: too few validation facts among them; discover goes by scores."
+    error = chances["reliability"]["ece"]
+    return f"Pairs, for discover: {_evidence(chances)}; expected calibration error {error:.4f}."
+
+
+def _evidence(chances: dict[str, Any]) -> str:
+    """What speaks for a fact, in a formula."""
     score, subject, object_ = chances["weights"].values()
     return (
-        f"Pairs, for discover: evidence = {score:.2f} * score {subject:+.2f} * log(1 + answers of "
-        f"the subject) {object_:+.2f} * log(1 + those of the object), then a map for each "
-        f"predicate; expected calibration error {chances['reliability']['ece']:.4f}."
+        f"evidence = {score:.2f} * score {subject:+.2f} * log(1 + answers of the subject) "
+        f"{object_:+.2f} * log(1 + those of the object), then a map for each predicate"
     )
 
 

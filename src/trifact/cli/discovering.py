@@ -76,8 +76,7 @@ def _doubts(found: Discovery, run: Run) -> list[str]:
     """Of the probabilities."""
     calibration = read_calibration(run)
     assert calibration is not None
-    assert calibration.chances is not None
-    return calibration.chances.doubts(found.facts[:, 1])
+    return calibration.doubts_of_pairs(found.facts[:, 1])
 
 
 def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:

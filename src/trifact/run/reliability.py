@@ -10,7 +10,7 @@ from trifact.run.pictures import Series, histogram, line_chart
 from trifact.run.run import Run
 
 FILE = "calibration.json"
-FORMAT = 1
+FORMAT = 2
 PARTS = ("factors_sha256", "fitted", "prior", "whole", "by_predicate", "reliability")
 
 
