@@ -124,7 +124,7 @@ def test_other_columns_are_refused(column: Any, kind: str, file: Make) -> None:
             facts(source)
 
 
-@pytest.mark.parametrize("odd", [1.0, True, ["u"], b"x", pd.Timestamp(0)])
+@pytest.mark.parametrize("odd", [1.0, True, ["u"], b"x", pd.Timestamp(0), np.zeros(40)])
 def test_objects_of_pandas_that_are_no_names_are_refused(odd: object) -> None:
     frame = pd.DataFrame({"s": ["a", "b"], "p": [7, "p"], "o": ["x", odd], "n": [1.5, "y"]})
     with pytest.raises(InputError, match=r"pandas table:2: column 'o' has .* no text"):

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,11 @@ def test_tuples_may_be_of_text_or_of_ids() -> None:
         (("a", "p", 1.5), "must be text or a whole number, not 1.5"),
         (("a", "p", True), "must be text or a whole number, not True"),
         (("a", "p", b"b"), "must be text or a whole number"),
+        (torch.tensor([1.0, 2.0, 3.0]), r"must be text or a whole number, not tensor\(1"),
+        (("a", "p", np.zeros((2, 3))), "must be text or a whole number, not array"),
+        (np.array("abc"), "expected 3 names, found 1"),
+        ({"s": "a", "p": "p", "o": "b"}, "expected 3 names in their order, found a dict"),
+        ({"a", "p", "b"}, "expected 3 names in their order, found a set"),
         (("a", "p", "\ud800"), "cannot be written as UTF-8"),
         (("a", "p", 10**5000), "an id is too large"),
         (("a", "p", "x" * (1 << 20) + "y"), "longer than 1,048,576 bytes"),
