@@ -98,6 +98,13 @@ def test_columns_are_found_by_name_or_chosen(file: Make) -> None:
             facts(path, columns=columns)
 
 
+def test_two_columns_of_a_known_name_are_no_choice() -> None:
+    table = pa.table({"s": ["a"], "S ": ["x"], "p": ["p"], "o": ["b"]})
+    with pytest.raises(InputError, match="expected 3 columns, found 's, S , p, o'; choose three"):
+        facts(table)
+    assert facts(table, columns=("s", "p", "o")) == [("a", "p", "b")]
+
+
 def test_odd_column_names_are_only_names(file: Make) -> None:
     names = ['s"; drop table facts', "p'", "*"]
     table = pa.table(dict(zip(names, (["a"], ["p"], ["b"]), strict=True)))

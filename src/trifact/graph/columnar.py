@@ -115,7 +115,7 @@ def _columns(types: dict[str, str], config: LoadConfig, path: Path) -> list[str]
     elif config.columns:
         found = [name for name in config.columns if name in types]
     elif known:
-        found = [next(name for name in there if plain(name) == key) for key in known]
+        found = [name for key in known for name in there if plain(name) == key]
     else:
         found = there
     if len(found) == 3:
