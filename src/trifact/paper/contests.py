@@ -47,7 +47,8 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
 
     The first pair is compared in full, all of them `pooled`.
     """
-    path, kept = shop.results / f"{name}.json", archive.read(shop.results / f"{name}.json")
+    path = shop.results / f"{name}.json"
+    kept = archive.read(path, "factors")
     factors = [record["evaluation"]["run"]["factors_sha256"] for pair in pairs for record in pair]
     if kept is not None and kept["factors"][: len(factors)] == factors:
         return kept  # of these seeds, and perhaps of more

@@ -7,7 +7,6 @@ facts are looked at when nothing is left to decide.
 
 from __future__ import annotations
 
-import json
 import math
 import signal
 import time
@@ -19,6 +18,7 @@ from typing import Any
 from trifact.errors import ConfigError, DivergedError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
+from trifact.graph.storage import read_summary
 from trifact.paper import archive, keptranks
 from trifact.paper.archive import Record
 from trifact.paper.recipes import Recipe
@@ -113,7 +113,7 @@ def _in_one_precision(recipe: Recipe, graph: Graph, shop: Workshop) -> Recipe:
 def finished(recipe: Recipe, shop: Workshop) -> Record | None:
     """The record of a recipe, if there is nothing left to do for it."""
     path = _place(recipe, shop)
-    record = archive.read(path)
+    record = archive.read(path, "config", "choice", "evaluation")
     if record is None or not is_done(record, recipe, path):
         return None
     return None if shop.ranked and not keptranks.are_kept(record, shop.results) else record
@@ -127,7 +127,7 @@ def is_done(record: Record, recipe: Recipe, path: Path) -> bool:
     """Whether a record is of this recipe, with all epochs and values; one of another is refused."""
     try:
         config = TrainConfig.from_values(record["config"])
-    except (ConfigError, KeyError) as error:
+    except ConfigError as error:
         raise RunError(f"{path}: this is no record of a run ({error}); move it away") from None
     open_ones = {recipe.choice.setting} if recipe.choice else set[str]()
     _refuse_another(path, difference(config, recipe.train, open_ones))
@@ -171,8 +171,7 @@ def trained(graph: Graph, config: TrainConfig, path: Path, *, shop: Workshop) ->
 
 def _check_same(path: Path, config: TrainConfig, graph: Graph) -> None:
     _refuse_another(path, difference(read_config(path), config, set()))
-    kept = json.loads((path / "graph.json").read_text(encoding="utf-8"))
-    if kept["content_hash"] != graph.content_hash:
+    if read_summary(path)["content_hash"] != graph.content_hash:
         _refuse_another(path, f"it was trained on other facts than those of {graph.name} now")
 
 
