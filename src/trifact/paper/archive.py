@@ -47,13 +47,16 @@ def _version() -> str:
         return "unknown"
 
 
+def begun(name: str, *, code: str) -> Record:
+    """What every record begins with; `code` is the commit."""
+    return {"format": FORMAT, "name": name, "commit": code}
+
+
 def record_of(run: Run, *, code: str) -> Record:
-    """Configuration, graph, machine, history and metrics of a run; `code` is the commit."""
+    """Configuration, graph, machine, history and metrics of a run."""
     graph = read_summary(run.path)
     return {
-        "format": FORMAT,
-        "name": run.path.name,
-        "commit": code,
+        **begun(run.path.name, code=code),
         "config": {k: v for k, v in asdict(run.config).items() if v is not None},
         "graph": {key: graph[key] for key in ("name", "content_hash")},
         "machine": run.machine,

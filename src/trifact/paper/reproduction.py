@@ -26,7 +26,6 @@ from trifact.progress import Progress, silent
 from trifact.run import checkpoint, training
 from trifact.run.evaluation import as_usual, evaluate, is_current, read_evaluation
 from trifact.run.folder import CHECKPOINTS, CONFIG, read_config
-from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.preparation import with_precision
 from trifact.run.run import Run
@@ -103,8 +102,7 @@ def _in_one_precision(recipe: Recipe, graph: Graph, shop: Workshop) -> Recipe:
     """The recipe with one precision for all its values: that of a run of it, or what pays here."""
     if recipe.train.precision != "auto":
         return recipe
-    values = recipe.choice.values if recipe.choice else (None,)
-    folders = [run_folder(recipe, shop, value) for value in values]
+    folders = run_folders(recipe, shop)
     begun = [read_config(folder) for folder in folders if (folder / CONFIG).exists()]
     precision = (begun or [with_precision(recipe.train, graph)])[0].precision
     return replace(recipe, train=recipe.train.replace(precision=precision))
@@ -214,18 +212,20 @@ def _try(recipe: Recipe, value: float, graph: Graph, *, shop: Workshop) -> Recor
         shop.say(str(error))
         return {"value": value, "mrr": -1.0, "history": []}
     epochs = [epoch for epoch in history if epoch.epoch <= recipe.choice.epochs]
-    return {"value": value, "mrr": best_mrr(epochs), "history": [asdict(e) for e in epochs]}
-
-
-def best_mrr(epochs: list[Epoch]) -> float:
-    """The best validation MRR of some epochs."""
-    return max(epoch.mrr for epoch in epochs if epoch.mrr is not None)
+    best = max(epoch.mrr for epoch in epochs if epoch.mrr is not None)
+    return {"value": value, "mrr": best, "history": [asdict(epoch) for epoch in epochs]}
 
 
 def run_folder(recipe: Recipe, shop: Workshop, value: float | None = None) -> Path:
     """Where a recipe is trained; of one with a choice, each value, and the best to the end."""
     trial = f"-{recipe.choice.setting}{value:g}" if recipe.choice else ""
     return shop.runs / f"{recipe.name}{trial}"
+
+
+def run_folders(recipe: Recipe, shop: Workshop) -> list[Path]:
+    """Those of all its values; the only one of a recipe without a choice."""
+    values = recipe.choice.values if recipe.choice else [None]
+    return [run_folder(recipe, shop, value) for value in values]
 
 
 def _tested(run: Run, name: str, shop: Workshop) -> Record:
