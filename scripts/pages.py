@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,13 @@ from scripts.records import ROOT
 from trifact.durable import write_text
 
 END = "<!-- end -->\n"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> list[str]:
+    """The lines of a table of Markdown, with the empty one after it."""
+    lines = [list(head), *(list(map(str, row)) for row in rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
 
 
 @dataclass(frozen=True)
