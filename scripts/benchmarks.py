@@ -15,8 +15,9 @@ from typing import Any
 
 from scripts import quality
 from scripts.pages import table
-from scripts.records import ROOT, commit
+from scripts.records import ROOT
 from trifact.durable import write_text
+from trifact.paper.archive import commit, write
 from trifact.run import machine
 
 Result = dict[str, Any]
@@ -83,8 +84,7 @@ def run(name: str, *, quick: bool) -> Row:
 def keep(name: str, made: Row) -> None:
     """Write a record; one of bfloat16 products, which few machines have, beside that of float32."""
     half = made["result"].get("precision") == "bfloat16"
-    path = RECORDS / f"{name}{HALF if half else ''}.json"
-    write_text(path, json.dumps(made, indent=1) + "\n")
+    write(RECORDS / f"{name}{HALF if half else ''}.json", made)
 
 
 def page() -> str:

@@ -12,11 +12,16 @@ from trifact.durable import write_text
 END = "<!-- end -->\n"
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> list[str]:
-    """The lines of a table of Markdown, with the empty one after it."""
-    lines = [list(head), *(list(map(str, row)) for row in rows)]
-    lines.insert(1, ["---"] * len(lines[0]))
-    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+def table(
+    head: Iterable[str], rows: Iterable[Iterable[object]], *, text: int | None = None
+) -> list[str]:
+    """The lines of a table of Markdown, with the empty one after it.
+
+    Columns after the first `text` are numbers, which stand to the right.
+    """
+    heads = list(head)
+    rule = ["---" if text is None or place < text else "---:" for place in range(len(heads))]
+    return [*(f"| {' | '.join(map(str, line))} |" for line in (heads, rule, *rows)), ""]
 
 
 @dataclass(frozen=True)

@@ -52,12 +52,17 @@ def begun(name: str, *, code: str) -> Record:
     return {"format": FORMAT, "name": name, "commit": code}
 
 
+def settings_of(run: Run) -> Record:
+    """The settings that a run was trained with, but for those that are None."""
+    return {name: value for name, value in asdict(run.config).items() if value is not None}
+
+
 def record_of(run: Run, *, code: str) -> Record:
     """Configuration, graph, machine, history and metrics of a run."""
     graph = read_summary(run.path)
     return {
         **begun(run.path.name, code=code),
-        "config": {k: v for k, v in asdict(run.config).items() if v is not None},
+        "config": settings_of(run),
         "graph": {key: graph[key] for key in ("name", "content_hash")},
         "machine": run.machine,
         "metrics": run.metrics,
