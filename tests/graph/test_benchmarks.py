@@ -18,15 +18,9 @@ import pytest
 import trifact
 from trifact.errors import BenchmarkError, DownloadError
 from trifact.graph import benchmarks, download
-from trifact.graph.benchmarks import (
-    SPLITS,
-    cache_folder,
-    find,
-    locate,
-    text_sha256,
-    verify,
-)
+from trifact.graph.benchmarks import cache_folder, find, locate, text_sha256, verify
 from trifact.graph.catalogue import BENCHMARKS, Benchmark
+from trifact.graph.splitting import SPLITS
 from trifact.progress import Progress, silent
 
 DATA = os.environ.get("TRIFACT_DATA")

@@ -16,11 +16,11 @@ import numpy as np
 from trifact.durable import replacing
 from trifact.errors import InputError, OutputError
 from trifact.graph.benchmarks import cache_folder
-from trifact.graph.facttable import SPLITS
 from trifact.graph.layouts import Layout
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import Reading
 from trifact.graph.sources import Source, readable
+from trifact.graph.splitting import SPLITS
 from trifact.graph.vocabulary import Vocabulary
 
 VERSION = 4

@@ -12,9 +12,9 @@ import numpy as np
 from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
 from trifact.graph.duck import connected, first_line, quoted, quoted_path
-from trifact.graph.facttable import SPLITS
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
+from trifact.graph.splitting import SPLITS
 from trifact.graph.vocabulary import Vocabulary
 
 FORMAT = 1
