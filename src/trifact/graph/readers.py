@@ -79,7 +79,7 @@ def _fill(table: FactTable, layout: Layout, config: LoadConfig, progress: Progre
     """Put all files of a layout into the table; returns what was done."""
     names, notes = _declared_names(layout, config, table), list[str]()
     for split, path in layout.facts.items():
-        source = _source(path, config)
+        source = Source.at(path, cap=config.cap)
         if split != "train" and not source.head():
             notes.append(f"{shown(path)}: an empty file, 0 facts")
             continue
@@ -166,24 +166,19 @@ def _name(cell: object) -> str:
 
 
 def _table(config: LoadConfig, *, ordered: bool = False) -> FactTable:
-    memory, disk = config.memory_mb, config.max_expanded_gb
-    return FactTable(memory_mb=memory, disk_gb=disk, ordered=ordered)
-
-
-def _source(path: Path, config: LoadConfig) -> Source:
-    return Source.at(path, cap=int(config.max_expanded_gb * 1e9))
+    return FactTable(memory_mb=config.memory_mb, disk_gb=config.max_expanded_gb, ordered=ordered)
 
 
 def _declared_names(
     layout: Layout, config: LoadConfig, table: FactTable
 ) -> tuple[list[str], list[str]]:
     """The names that a layout lists by id: they get ids even if no fact has them."""
-    lists = []
-    for kind, path in (("entity", layout.entities), ("predicate", layout.predicates)):
-        lists.append(listed_names(_source(path, config), layout.kind) if path else [])
+    lists = {"entity": list[str](), "predicate": list[str]()}
+    for kind, path in zip(lists, (layout.entities, layout.predicates), strict=True):
         if path:
-            table.declare(kind, lists[-1])
-    return lists[0], lists[1]
+            lists[kind] = listed_names(Source.at(path, cap=config.cap), layout.kind)
+            table.declare(kind, lists[kind])
+    return lists["entity"], lists["predicate"]
 
 
 def _check_listed(layout: Layout, names: tuple[list[str], list[str]]) -> Check | None:
