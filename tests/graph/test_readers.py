@@ -233,21 +233,6 @@ with FactTable(memory_mb=300, disk_gb=1) as table:
 """
 
 
-class Interrupted:
-    """A connection to DuckDB that gets a Ctrl-C."""
-
-    def execute(self, _: str) -> None:
-        raise RuntimeError("Query interrupted")
-
-
-def test_duckdb_says_ctrl_c_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FactTable(memory_mb=200, disk_gb=1) as table:
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(table, "_base", Interrupted())
-            table.query("select 1")
-        assert table.query("select 1") == [(1,)]
-
-
 def test_ctrl_c_while_reading_leaves_nothing(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(

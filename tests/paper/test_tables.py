@@ -7,7 +7,7 @@ import pytest
 import trifact
 from tests.paper.conftest import library
 from trifact.errors import DownloadError
-from trifact.paper import archive, session, studies
+from trifact.paper import archive, studies
 from trifact.paper.claims import claims
 from trifact.paper.plan import Wish
 from trifact.paper.reproduction import Workshop
@@ -65,7 +65,7 @@ def test_the_tree_has_the_mrr_of_the_appendix(tree: Tree) -> None:
 
 def test_the_appendix_is_kept_and_shown(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(studies, "TREES", (Tree(2, 2),))
-    session.Session({}, shop).fulfil(Wish("appendix"))
+    Session({}, shop).fulfil(Wish("appendix"))
     found = Findings(archive.read_all(shop.results), {})
     assert appendix(found).rows == [("2", "2", "7", "12", "0.8888888889", "0.8888888889")]
 
