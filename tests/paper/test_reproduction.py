@@ -18,7 +18,7 @@ import torch
 
 import trifact
 from tests.paper.conftest import RECIPE, STEPS, TRAIN
-from trifact.errors import RunError, TrainingError
+from trifact.errors import OutputError, RunError, TrainingError
 from trifact.paper import archive, reproduction
 from trifact.paper.recipes import Choice
 from trifact.paper.reproduction import Workshop, reproduce
@@ -252,6 +252,14 @@ def test_a_record_that_lacks_a_part_is_refused(done: Whole, part: str) -> None:
     archive.write(path, {key: value for key, value in done.record.items() if key != part})
     with pytest.raises(RunError, match=rf"small\.json: this is no record \(it has no '{part}'\)"):
         reproduce(RECIPE, replace(done.shop, ranked=True))
+
+
+def test_ranks_that_cannot_be_kept_are_said(done: Whole) -> None:
+    shutil.rmtree(done.shop.results)
+    done.shop.results.mkdir()
+    (done.shop.results / "ranks").write_text("in the way")
+    with pytest.raises(OutputError, match=r"ranks/.*parquet: cannot be written"):
+        reproduce(RECIPE, done.shop)
 
 
 @pytest.mark.parametrize("graph", ["", "{", '{"format": 1}'])
