@@ -16,7 +16,6 @@ and in one process, over many single questions:
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -36,6 +35,7 @@ from trifact.run import checkpoint
 from trifact.run.folder import CHECKPOINTS, save_config
 from trifact.run.options import TrainConfig
 from trifact.tensor.models import MODELS
+from turns import options_of
 
 K = 10
 ASK = "import sys, trifact; trifact.load_run(sys.argv[1]).predictor().objects(*sys.argv[2:])"
@@ -108,11 +108,8 @@ def further_answers(run: Path, graph: Graph, questions: int) -> dict[str, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--graph", default="FB15K-237")
-    parser.add_argument("--rank", type=int, default=500)
+    parser = options_of("Time to an answer against what it needs.", rank=500)
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     repeats, questions = (3, 50) if options.quick else (options.repeats, 500)
     graph = trifact.load(options.graph)

@@ -11,8 +11,6 @@ each has a process of its own, and they take turns on the same parts.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import time
 from typing import Any
@@ -32,7 +30,7 @@ from trifact.answer.sweep import Sweep
 from trifact.graph.loading import load
 from trifact.tensor.models import MODELS
 from trifact.tensor.workspace import Workspace
-from turns import MB, Turns, count_peak_anew, status
+from turns import MB, Turns, count_peak_anew, status, within_a_budget
 
 TOP = 10_000
 
@@ -54,12 +52,10 @@ class Worker:
 
     def part(self, number: int, count: int) -> Pairs:
         """Every `count`-th predicate in the order of their queries, so that parts are alike."""
-        sizes = [len(self.whole.subjects(p)) + len(self.whole.objects(p)) for p in self._all()]
+        every = range(self.whole.predicates)
+        sizes = [len(self.whole.subjects(p)) + len(self.whole.objects(p)) for p in every]
         chosen = np.sort(np.argsort(sizes, kind="stable")[number::count])
         return Pairs(self.whole.candidates, chosen, self.whole.predicates)
-
-    def _all(self) -> range:
-        return range(self.whole.predicates)
 
     def seconds(self, pairs: Pairs) -> float:
         start = time.perf_counter()
@@ -112,17 +108,17 @@ def _part(number: int, count: int) -> float:
     return _worker.seconds(_worker.part(number, count))
 
 
-def measure(graph: str, rank: int, *, budget: int, parts: int, limit: float) -> dict[str, Any]:
-    """Parts in turn; stops early when `limit` seconds have passed."""
+def measure(graph: str, rank: int, *, budget: int, rounds: int, limit: float) -> dict[str, Any]:
+    """A part a round, in turn; stops early when `limit` seconds have passed."""
     with Turns(WORKERS, _start, graph, rank, budget) as turns:
-        times = turns.times(_part, parts, limit=limit)
+        times = turns.times(_part, rounds, limit=limit)
         peak = turns.ask("ours", status, "VmHWM")
     ours = turns.about["ours"]
     ratios = [a / b for a, b in zip(times["ours"], times["products"], strict=True)]
     return {
         "graph": graph,
         "rank": rank,
-        "parts_timed": f"{len(ratios)} of {parts}",
+        "parts_timed": f"{len(ratios)} of {rounds}",
         "distinct_queries": ours["queries"],
         "pairs": ours["pairs"],
         "top": TOP,
@@ -134,18 +130,5 @@ def measure(graph: str, rank: int, *, budget: int, parts: int, limit: float) -> 
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Discovery against the bare matrix product.")
-    parser.add_argument("--graph", default="FB15K-237")
-    parser.add_argument("--rank", type=int, default=500)
-    parser.add_argument("--budget-mb", type=int, default=256)
-    parser.add_argument("--quick", action="store_true", help="within 50 seconds")
-    options = parser.parse_args()
-    parts, limit = (40, 18.0) if options.quick else (12, 300.0)
-    budget = options.budget_mb * MB
-    print(json.dumps(measure(options.graph, options.rank, budget=budget, parts=parts,
-                             limit=limit)))  # fmt: skip
-
-
 if __name__ == "__main__":
-    main()
+    within_a_budget("Discovery against the bare matrix product.", measure, quick=40, usual=12)

@@ -17,9 +17,7 @@ most `allowed_mb`, the parameters and the budget.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import json
 import statistics
 import time
 from typing import Any
@@ -33,7 +31,7 @@ from trifact.run.questions import Questions
 from trifact.tensor.models import MODELS
 from trifact.tensor.ranking import Asked, ranks
 from trifact.tensor.workspace import Workspace
-from turns import MB, Turns, count_peak_anew, status
+from turns import MB, Turns, count_peak_anew, status, within_a_budget
 
 BATCH = 500
 PLAIN_FACTS = 25
@@ -158,7 +156,7 @@ def _part(number: int, count: int) -> float:
 
 
 def measure(graph: str, rank: int, *, budget: int, rounds: int, limit: float) -> dict[str, Any]:
-    """Parts in turn; stops early when `limit` seconds have passed."""
+    """A part a round, in turn; stops early when `limit` seconds have passed."""
     with Turns(WORKERS, _start, graph, rank, budget) as turns:
         times = turns.times(_part, rounds, limit=limit)
         peak = turns.ask("ours", status, "VmHWM")
@@ -188,18 +186,5 @@ def measure(graph: str, rank: int, *, budget: int, rounds: int, limit: float) ->
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Ranking against the bare matrix product.")
-    parser.add_argument("--graph", default="FB15K-237")
-    parser.add_argument("--rank", type=int, default=500)
-    parser.add_argument("--budget-mb", type=int, default=256)
-    parser.add_argument("--quick", action="store_true", help="within 50 seconds")
-    options = parser.parse_args()
-    rounds, limit = (7, 18.0) if options.quick else (15, 300.0)
-    budget = options.budget_mb * MB
-    print(json.dumps(measure(options.graph, options.rank, budget=budget, rounds=rounds,
-                             limit=limit)))  # fmt: skip
-
-
 if __name__ == "__main__":
-    main()
+    within_a_budget("Ranking against the bare matrix product.", measure, quick=7, usual=15)

@@ -28,6 +28,7 @@ from torch.overrides import TorchFunctionMode
 import trifact
 from training import Ours
 from trifact.run.machine import denormals_flushed
+from turns import options_of
 
 SOURCE = Path(trifact.__file__).parent / "tensor"
 SQUARE = 2048
@@ -146,11 +147,8 @@ def measure(options: argparse.Namespace, *, limit: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Where the time of a training step goes.")
-    parser.add_argument("--graph", default="FB15K-237")
-    parser.add_argument("--rank", type=int, default=100)
+    parser = options_of("Where the time of a training step goes.", rank=100)
     parser.add_argument("--model", default="complex")
-    parser.add_argument("--quick", action="store_true", help="within 50 seconds")
     options = parser.parse_args()
     found = measure(options, limit=15.0 if options.quick else 60.0)
     for name in NAMES:

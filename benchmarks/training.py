@@ -38,7 +38,7 @@ from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import with_precision
 from trifact.run.training import Training
 from trifact.run.validation import asked_of
-from turns import MB, Turns, count_peak_anew, status
+from turns import MB, Turns, count_peak_anew, options_of, status
 
 FACTS_A_STEP = 1000
 REG = 0.15
@@ -301,13 +301,10 @@ def _beside(epoch: dict[str, float], pykeen: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="An epoch against the plain algorithm.")
-    parser.add_argument("--graph", default="FB15K-237")
-    parser.add_argument("--rank", type=int, default=100)
+    parser = options_of("An epoch against the plain algorithm.", rank=100)
     parser.add_argument("--model", default="complex")
     parser.add_argument("--no-baseline", action="store_true", help="leave out the plain algorithm")
     parser.add_argument("--pykeen", action="store_true", help="PyKEEN's training loop, too")
-    parser.add_argument("--quick", action="store_true", help="within 50 seconds")
     options = parser.parse_args()
     rounds, seconds = (5, 20.0) if options.quick else (25, 300.0)
     print(json.dumps(measure(options, rounds=rounds, seconds=seconds)))

@@ -1,8 +1,13 @@
-"""Processes that take turns, so that things are timed side by side and never at the same time."""
+"""What benchmarks share: their options, and processes that take turns.
+
+So things are timed side by side, and never at the same time.
+"""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import json
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable
@@ -12,6 +17,26 @@ from typing import Any, Self, TypeVar
 
 MB = 2**20
 T = TypeVar("T")
+
+
+def options_of(about: str, *, rank: int) -> argparse.ArgumentParser:
+    """The options that all benchmarks of a model have."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--graph", default="FB15K-237")
+    parser.add_argument("--rank", type=int, default=rank)
+    parser.add_argument("--quick", action="store_true", help="within 50 seconds")
+    return parser
+
+
+def within_a_budget(about: str, measure: Callable[..., Any], *, quick: int, usual: int) -> None:
+    """The command of a benchmark that has a budget of memory: so many rounds of it, in turn."""
+    parser = options_of(about, rank=500)
+    parser.add_argument("--budget-mb", type=int, default=256)
+    options = parser.parse_args()
+    rounds, limit = (quick, 18.0) if options.quick else (usual, 300.0)
+    budget = options.budget_mb * MB
+    found = measure(options.graph, options.rank, budget=budget, rounds=rounds, limit=limit)
+    print(json.dumps(found))
 
 
 class Turns:

@@ -10,14 +10,21 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 from scripts import quality
-from scripts.records import ROOT, commit
+from scripts.pages import table
+from scripts.records import ROOT
 from trifact.durable import write_text
+from trifact.paper.archive import commit, write
 from trifact.run import machine
 
+Result = dict[str, Any]
+"""What a benchmark prints."""
+Row = dict[str, Any]
+"""A record: a result, and by what and where it was measured."""
+Section = Callable[[list[Row]], list[str]]
 RECORDS = ROOT / "results" / "benchmarks"
 PAGE = ROOT / "docs" / "performance.md"
 HALF = "-bfloat16"
@@ -37,6 +44,8 @@ COMMANDS = {
     "discovery-FB15K-237-500": "discovery.py --graph FB15K-237 --rank 500",
     "answering-FB15K-237-500": "answering.py --graph FB15K-237 --rank 500",
 }
+OF_A_MODEL = {"graph": "{graph}", "rank": "{rank}"}
+TRAINED = {**OF_A_MODEL, "precision": "{precision}"}
 PHASES = {
     "logits": "Q Cᵀ: logits",
     "d_queries": "S C: gradient of the queries",
@@ -59,7 +68,7 @@ of our own, the packages of Debian 12: 149,829 entities and 1.3 million facts.
 """
 
 
-def run(name: str, *, quick: bool) -> dict[str, Any]:
+def run(name: str, *, quick: bool) -> Row:
     """The record of one benchmark."""
     command = f"benchmarks/{COMMANDS[name]}" + (" --quick" if quick else "")
     line = [sys.executable, *command.split()]
@@ -72,11 +81,10 @@ def run(name: str, *, quick: bool) -> dict[str, Any]:
     }
 
 
-def keep(name: str, made: dict[str, Any]) -> None:
+def keep(name: str, made: Row) -> None:
     """Write a record; one of bfloat16 products, which few machines have, beside that of float32."""
     half = made["result"].get("precision") == "bfloat16"
-    path = RECORDS / f"{name}{HALF if half else ''}.json"
-    write_text(path, json.dumps(made, indent=1) + "\n")
+    write(RECORDS / f"{name}{HALF if half else ''}.json", made)
 
 
 def page() -> str:
@@ -94,42 +102,41 @@ def page() -> str:
     return "\n".join([*parts, *quality.section(quality.curves())])
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> list[str]:
-    """A table of Markdown, with the empty line after it."""
-    lines = [list(head), *(list(map(str, row)) for row in rows)]
-    lines.insert(1, ["---"] * len(lines[0]))
-    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+def _told(about: str, columns: dict[str, str], results: list[Result]) -> list[str]:
+    """A table under what it is about, a row a result; a column is a head, and how it is filled."""
+    rows = [[cell.format(**result) for cell in columns.values()] for result in results]
+    return [f"{about}\n", *table(columns, rows)] if rows else []
 
 
-def _training(rows: list[dict[str, Any]]) -> list[str]:
+def _training(rows: list[Row]) -> list[str]:
     results = [row["result"] for row in rows]
     against = [r for r in results if "speedup" in r]
-    alone = [r for r in results if "speedup" not in r]
-    parts = ["## Training\n", *_against(against), *_pykeen([r for r in results if "pykeen" in r])]
-    return [*parts, *(_alone(alone) if alone else []), *_memory(results), _where(rows)]
+    parts = ["## Training\n", *_against(against), *map(_ceiling, against), ""]
+    parts += _pykeen([r for r in results if "pykeen" in r])
+    parts += _alone([r for r in results if "speedup" not in r])
+    excess = [_excess(r) for r in results if r["training_mb"] > r["allowed_mb"]]
+    return [*parts, *_memory(results), *excess, _where(rows)]
 
 
-def _against(results: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "precision", "seconds an epoch", "baseline", "**times faster**",
-            "at most", "products")  # fmt: skip
-    cells = [
-        (r["graph"], r["rank"], r["precision"], r["seconds_per_epoch"],
-         r["baseline_seconds_per_epoch"], f"**{r['speedup']}**", r["ceiling"],
-         f"{r['matmul_share']:.0%}")
-        for r in results
-    ]  # fmt: skip
-    return [
+def _against(results: list[Result]) -> list[str]:
+    columns = {
+        **TRAINED,
+        "seconds an epoch": "{seconds_per_epoch}",
+        "baseline": "{baseline_seconds_per_epoch}",
+        "**times faster**": "**{speedup}**",
+        "at most": "{ceiling}",
+        "products": "{matmul_share:.0%}",
+    }
+    about = (
         "An epoch against the algorithm of the paper's code, written by us (one row of logits a "
         "fact, dense, autograd, torch's Adagrad, float32). *Products* is the time of the bare "
         "matrix products as a share of ours. Their precision is what `--precision auto` takes: "
-        "bfloat16 on processors that have it, which the baseline does not use.\n",
-        *_table(head, cells),
-        *map(_ceiling, results),
-        "",
-    ]
+        "bfloat16 on processors that have it, which the baseline does not use."
+    )
+    return _told(about, columns, results)
 
 
-def _ceiling(r: dict[str, Any]) -> str:
+def _ceiling(r: Result) -> str:
     products = (
         f"- {r['graph']}, rank {r['rank']}: the bare {r['precision']} products are "
         f"{r['matmul_share']:.0%} of our epoch. "
@@ -142,66 +149,67 @@ def _ceiling(r: dict[str, Any]) -> str:
     )
 
 
-def _pykeen(results: list[dict[str, Any]]) -> list[str]:
+def _pykeen(results: list[Result]) -> list[str]:
     """Beside the toolkit that most people use."""
     if not results:
         return []
-    head = ("graph", "rank", "precision", "seconds an epoch", "PyKEEN", "**times faster**", "MB",
-            "PyKEEN's MB")  # fmt: skip
-    cells = [
-        (r["graph"], r["rank"], r["precision"], r["seconds_per_epoch"],
-         r["pykeen"]["seconds_per_epoch"], f"**{r['pykeen']['speedup']}**",
-         f"{r['peak_mb']:,}", f"{r['pykeen']['peak_mb']:,}")
-        for r in results
-    ]  # fmt: skip
-    return [
+    columns = {
+        **TRAINED,
+        "seconds an epoch": "{seconds_per_epoch}",
+        "PyKEEN": "{pykeen[seconds_per_epoch]}",
+        "**times faster**": "**{pykeen[speedup]}**",
+        "MB": "{peak_mb:,}",
+        "PyKEEN's MB": "{pykeen[peak_mb]:,}",
+    }
+    about = (
         f"An epoch against PyKEEN {results[0]['pykeen']['version']}: its ComplEx in its loop over "
         "distinct queries (LCWA) with inverse triples and the same loss, 1,000 queries a step as "
-        "ours, Adagrad; without a regularizer, where ours has N3. MB are of the whole process.\n",
-        *_table(head, cells),
-    ]
+        "ours, Adagrad; without a regularizer, where ours has N3. MB are of the whole process."
+    )
+    return _told(about, columns, results)
 
 
-def _alone(results: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "precision", "queries a step", "seconds an epoch", "products")
-    cells = [
-        (r["graph"], r["rank"], r["precision"], r["batch"], r["seconds_per_epoch"],
-         f"{r['matmul_share']:.0%}")
-        for r in results
-    ]  # fmt: skip
-    return [
+def _alone(results: list[Result]) -> list[str]:
+    columns = {
+        **TRAINED,
+        "queries a step": "{batch}",
+        "seconds an epoch": "{seconds_per_epoch}",
+        "products": "{matmul_share:.0%}",
+    }
+    about = (
         "Without the baseline, which would take too long; steps were timed and scaled to an "
         "epoch. For FB15K at rank 2000 the paper has about 110 s an epoch on a GPU, with 100 "
-        "facts a step.\n",
-        *_table(head, cells),
-    ]
+        "facts a step."
+    )
+    return _told(about, columns, results)
 
 
-def _memory(results: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "precision", "parameters", "budget", "allowed", "**took**", "whole")
-    cells = [
-        (r["graph"], r["rank"], r["precision"], f"{r['parameters_mb']:,}", r["budget_mb"],
-         f"{r['allowed_mb']:,}", f"**{r['training_mb']:,}**", f"{r['peak_mb']:,}")
-        for r in results
-    ]  # fmt: skip
-    return [
+def _memory(results: list[Result]) -> list[str]:
+    columns = {
+        **TRAINED,
+        "parameters": "{parameters_mb:,}",
+        "budget": "{budget_mb}",
+        "allowed": "{allowed_mb:,}",
+        "**took**": "**{training_mb:,}**",
+        "whole": "{peak_mb:,}",
+    }
+    about = (
         "**Memory**, in MB. *Allowed* are the parameters (and a copy of the entities' in bfloat16 "
         "if products are that), the optimizer's state, one gradient of the entities, and the "
         "budget (`--budget-mb`: half for logits, the rest for the rows of a batch). *Took* is the "
         "most that the process held, less what it held with torch and the graph and no model; "
-        "*whole* is all of it.\n",
-        *_table(head, cells),
-        *(_excess(r) for r in results if r["training_mb"] > r["allowed_mb"]),
-    ]
+        "*whole* is all of it."
+    )
+    return _told(about, columns, results)
 
 
-def _excess(r: dict[str, Any]) -> str:
+def _excess(r: Result) -> str:
     over = r["training_mb"] / r["allowed_mb"] - 1
     what = f"{r['graph']} at rank {r['rank']} in {r['precision']}"
     return f"{what} took {over:.0%} more than it should.\n"
 
 
-def _step(rows: list[dict[str, Any]]) -> list[str]:
+def _step(rows: list[Row]) -> list[str]:
     results = [row["result"] for row in rows]
     precisions = dict.fromkeys(r["precision"] for r in results)
     return [
@@ -214,7 +222,7 @@ def _step(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _steps(results: list[dict[str, Any]]) -> list[str]:
+def _steps(results: list[Result]) -> list[str]:
     """Those of one precision."""
     columns = [f"{r['graph']}, {r['rank']}" for r in results]
     products = list(results[0]["gflops"])
@@ -223,103 +231,88 @@ def _steps(results: list[dict[str, Any]]) -> list[str]:
     whole = [f"{sum(r['milliseconds'].values()):,.0f}" for r in results]
     speeds = [(PHASES[key], *(f"{r['gflops'][key]:.0f}" for r in results)) for key in products]
     return [
-        *_table(
+        *table(
             (results[0]["precision"], *columns),
             [*shares, ("**the three products**", *together), ("milliseconds a step", *whole)],
         ),
-        *_table(
+        *table(
             ("GFLOP/s", *columns),
             [*speeds, ("large square product", *(f"{r['square_gflops']:.0f}" for r in results))],
         ),
     ]
 
 
-def _evaluation(rows: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "times the product", "faster than by query", "faster than by batch",
-            "MB")  # fmt: skip
-    cells = [
-        (r["graph"], r["rank"], f"**{r['ratio_to_matmul']}**", r["speedup"],
-         r["speedup_over_batches"], f"{r['ranking_mb']:,}")
-        for r in (row["result"] for row in rows)
-    ]  # fmt: skip
-    return [
-        "## Evaluation\n",
-        "Filtered ranks of all test facts on both sides, against the bare float32 product over the "
-        "distinct queries, against an evaluator that goes query by query, and against one that "
-        "scores in batches and loops only to filter.\n",
-        *_table(head, cells),
-        _where(rows),
-    ]
-
-
-def _discovery(rows: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "queries", "pairs", "times the product", "MB")
-    cells = [
-        (r["graph"], r["rank"], f"{r['distinct_queries']:,}", f"{r['pairs']:,}",
-         f"**{r['ratio_to_matmul']}**", f"{r['discovery_mb']:,}")
-        for r in (row["result"] for row in rows)
-    ]  # fmt: skip
-    return [
-        "## Discovery\n",
-        "The best 10,000 facts among all pairs that make sense, against the bare float32 product "
-        "of their distinct queries with all entities.\n",
-        *_table(head, cells),
-        _where(rows),
-    ]
-
-
-def _answering(rows: list[dict[str, Any]]) -> list[str]:
-    head = ("graph", "rank", "first answer", "by command", "further answer")
-    results = [row["result"] for row in rows]
-    cells = [
-        (r["graph"], r["rank"], f"**{r['ratio_to_torch']}**", r["command_ratio_to_torch"],
-         r["ratio_to_products"])
-        for r in results
-    ]  # fmt: skip
-    return [
-        "## Answers\n",
-        "From the start of a process to its first answer, as times a bare `import torch`; a "
-        "further answer, as times the matrix products that it needs.\n",
-        *_table(head, cells),
-        _where(rows),
-    ]
-
-
-def _reading(rows: list[dict[str, Any]]) -> list[str]:
-    head = ("facts", "seconds", "DuckDB", "**times DuckDB**", "from the cache", "peak MB")
-    results = [row["result"] for row in rows]
-    results += [r["debian12"] for r in results if r.get("debian12")]
-    cells = [
-        (f"{r['facts']:,.0f}", r["seconds"], r["duckdb_seconds"], f"**{r['ratio_to_duckdb']}**",
-         r["cached_seconds"], f"{r['peak_mb']:,}")
-        for r in results
-    ]  # fmt: skip
-    return [
-        "## Reading\n",
-        "Names to ids, against DuckDB's plain two-pass query; ours also checks every byte.\n",
-        *_table(head, cells),
-        _where(rows),
-    ]
-
-
-def _where(rows: list[dict[str, Any]]) -> str:
+def _where(rows: list[Row]) -> str:
     return f"Measured on: {'; '.join(sorted(set(map(_machine, rows))))}.\n"
 
 
-def _machine(row: dict[str, Any]) -> str:
+def _machine(row: Row) -> str:
     found, precision = row["machine"], row["result"].get("precision")
     units = f" with {found['instructions']}" if "instructions" in found else ""
     what = f" ({precision})" if precision else ""
     return f"{found['processor']}{units}, {found['cores']} cores, torch {found['torch']}{what}"
 
 
-SECTIONS = {
+def _of_one_table(title: str, about: str, columns: dict[str, str]) -> Section:
+    def section(rows: list[Row]) -> list[str]:
+        results = [row["result"] for row in rows]
+        results += [r["debian12"] for r in results if r.get("debian12")]
+        return [f"## {title}\n", *_told(about, columns, results), _where(rows)]
+
+    return section
+
+
+SECTIONS: dict[str, Section] = {
     "training": _training,
     "step": _step,
-    "evaluation": _evaluation,
-    "discovery": _discovery,
-    "answering": _answering,
-    "reading": _reading,
+    "evaluation": _of_one_table(
+        "Evaluation",
+        "Filtered ranks of all test facts on both sides, against the bare float32 product over the "
+        "distinct queries, against an evaluator that goes query by query, and against one that "
+        "scores in batches and loops only to filter.",
+        {
+            **OF_A_MODEL,
+            "times the product": "**{ratio_to_matmul}**",
+            "faster than by query": "{speedup}",
+            "faster than by batch": "{speedup_over_batches}",
+            "MB": "{ranking_mb:,}",
+        },
+    ),
+    "discovery": _of_one_table(
+        "Discovery",
+        "The best 10,000 facts among all pairs that make sense, against the bare float32 product "
+        "of their distinct queries with all entities.",
+        {
+            **OF_A_MODEL,
+            "queries": "{distinct_queries:,}",
+            "pairs": "{pairs:,}",
+            "times the product": "**{ratio_to_matmul}**",
+            "MB": "{discovery_mb:,}",
+        },
+    ),
+    "answering": _of_one_table(
+        "Answers",
+        "From the start of a process to its first answer, as times a bare `import torch`; a "
+        "further answer, as times the matrix products that it needs.",
+        {
+            **OF_A_MODEL,
+            "first answer": "**{ratio_to_torch}**",
+            "by command": "{command_ratio_to_torch}",
+            "further answer": "{ratio_to_products}",
+        },
+    ),
+    "reading": _of_one_table(
+        "Reading",
+        "Names to ids, against DuckDB's plain two-pass query; ours also checks every byte.",
+        {
+            "facts": "{facts:,.0f}",
+            "seconds": "{seconds}",
+            "DuckDB": "{duckdb_seconds}",
+            "**times DuckDB**": "**{ratio_to_duckdb}**",
+            "from the cache": "{cached_seconds}",
+            "peak MB": "{peak_mb:,}",
+        },
+    ),
 }
 
 

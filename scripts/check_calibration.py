@@ -12,30 +12,26 @@ measured. The run's calibration is made anew, and stays the one on its own answe
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
-from scripts.pages import Part
-from scripts.records import ROOT, commit, records_in
+from scripts.pages import Part, table
+from scripts.records import ROOT, about, records_in
 from trifact.answer.calibration import Calibration, calibrate
 from trifact.answer.chances import fit_chances, measures
 from trifact.answer.options import CalibrateConfig
 from trifact.answer.platt import Maps, Sample, fit, sigmoid
 from trifact.answer.pool import Pool, pool_of, pool_with, questions
 from trifact.answer.reliability import brier, measured
-from trifact.durable import write_text
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
-from trifact.run import machine
+from trifact.paper.archive import Record, write
 from trifact.run.ranktable import Floats
 from trifact.run.run import Run
 from trifact.run.validation import asked_of
@@ -51,22 +47,16 @@ SCORE, WHOLE = "the score alone, a map for each predicate", "score and counts, o
 PLATT = "the score alone, one map for all (Platt)"
 
 
-def measure(run: Run, negatives: Path | None) -> dict[str, Any]:
+def measure(run: Run, negatives: Path | None) -> Record:
     """The record of a run."""
-    graph = run.graph()
     return {
-        "commit": commit(),
-        "machine": machine.describe(),
-        "graph": {"name": graph.name, "content_hash": graph.content_hash},
-        "config": {k: v for k, v in asdict(run.config).items() if v is not None},
-        "metrics": {key: run.metrics[key] for key in ("epoch", "mrr")},
-        "factors_sha256": run.factors_hash(),
+        **about(run),
         "given": None if negatives is None else _given(run, negatives),
         "answers": _answers(run),
     }
 
 
-def _given(run: Run, folder: Path) -> dict[str, Any]:
+def _given(run: Run, folder: Path) -> Record:
     """Fitted on valid and false facts, judged on test and other false facts."""
     false, of_test = (
         load(folder / f"{split}_negatives.txt.gz", LoadConfig(valid=0.0, test=0.0))
@@ -81,7 +71,7 @@ def _given(run: Run, folder: Path) -> dict[str, Any]:
     return {"prior": found.prior, "valid": _validated(found), "test": _judged(said, test.sample)}
 
 
-def _answers(run: Run) -> dict[str, Any]:
+def _answers(run: Run) -> Record:
     """Fitted on the answers to the questions of valid, judged on those to the questions of test."""
     seconds = _seconds(run)
     found, graph, model = calibrate(run), run.graph(), run.model()
@@ -100,7 +90,7 @@ def _answers(run: Run) -> dict[str, Any]:
     }
 
 
-def _validated(found: Calibration) -> dict[str, Any]:
+def _validated(found: Calibration) -> Record:
     kept = found.record
     return {OURS: kept["reliability"], WHOLE: _without_bins(kept["reliability_of_whole"])}
 
@@ -123,11 +113,11 @@ def _by_one(maps: Maps, measured: Floats) -> Floats:
     return sigmoid(slope * measured + intercept)
 
 
-def _judged(said: dict[str, Floats], sample: Sample) -> dict[str, Any]:
+def _judged(said: dict[str, Floats], sample: Sample) -> Record:
     """The measures of each way, and how much worse its Brier score is than ours, resampled."""
     random = np.random.default_rng(SEED)
     drawn = [random.integers(len(sample), size=len(sample)) for _ in range(RESAMPLES)]
-    result = dict[str, Any]()
+    result = Record()
     for name, probabilities in said.items():
         kept = measured(probabilities, sample.true, sample.weights)
         errors = (probabilities - sample.true) ** 2 - (said[OURS] - sample.true) ** 2
@@ -138,7 +128,7 @@ def _judged(said: dict[str, Floats], sample: Sample) -> dict[str, Any]:
     return result
 
 
-def _without_bins(kept: dict[str, Any]) -> dict[str, Any]:
+def _without_bins(kept: Record) -> Record:
     return {key: value for key, value in kept.items() if key != "bins"}
 
 
@@ -179,7 +169,7 @@ def _fact_scores(run: Run, facts: Ints) -> Floats:
     return np.asarray(scores.double().numpy())
 
 
-def _by_place(run: Run, found: Calibration) -> list[dict[str, Any]]:
+def _by_place(run: Run, found: Calibration) -> list[Record]:
     """What was said of first answers, of those up to the tenth, and of those beyond."""
     graph, model = run.graph(), run.model()
     seen, rows = KnownAnswers.of(graph.train[:0], predicates=len(graph.predicates)), []
@@ -238,57 +228,53 @@ def made() -> str:
     return "\n".join(parts)
 
 
-def _measures(record: dict[str, Any], which: str, things: str) -> str:
+def _measures(record: Record, which: str, things: str) -> str:
     part, config, mrr = record[which], record["config"], record["metrics"]["mrr"]
     first = part["test"][OURS]
     title = (
         f"{record['graph']['name']}, {config['model']}, rank {config['rank']} (validation MRR "
         f"{mrr:.3f}): {first['weight']:,.0f} {things}, {first['share_true']:.1%} of them true"
     )
-    lines = [
-        f"**{title}**\n",
-        "| | ECE | by mass | Brier | less ours, 95 % | log-loss |",
-        "|---|---|---|---|---|---|",
-    ]
-    rows = {f"{OURS}, cross-validated on valid": part["valid"][OURS], **part["test"]}
-    for name, row in rows.items():
-        low, high = row.get("brier_less_ours", (0, 0))
-        less = f"{low:.4f} to {high:.4f}" if high else ""
-        cells = [f"{row['ece']:.4f}", f"{row['ece_by_mass']:.4f}", f"{row['brier']:.4f}", less]
-        shown = f"**{name}**" if name == OURS else name
-        lines.append(f"| {shown} | {' | '.join(cells)} | {row['log_loss']:.4f} |")
-    always = f"| always the share of true facts | | | {first['brier_of_share']:.4f} | | |"
-    return "\n".join([*lines, always, ""])
+    ways = {f"{OURS}, cross-validated on valid": part["valid"][OURS], **part["test"]}
+    rows = [_way(name, way) for name, way in ways.items()]
+    rows.append(
+        ("always the share of true facts", "", "", f"{first['brier_of_share']:.4f}", "", "")
+    )
+    head = ("", "ECE", "by mass", "Brier", "less ours, 95 %", "log-loss")
+    return "\n".join([f"**{title}**\n", *table(head, rows)])
 
 
-def _places(kept: list[dict[str, Any]]) -> str:
-    lines = [
-        "**By the place of an answer**, questions of test\n",
-        "| graph | place | said | true |",
-        "|---|---|---|---|",
-    ]
+def _way(name: str, way: Record) -> tuple[str, ...]:
+    low, high = way.get("brier_less_ours", (0, 0))
+    less = f"{low:.4f} to {high:.4f}" if high else ""
+    ece, mass, brier, loss = (
+        f"{way[measure]:.4f}" for measure in ("ece", "ece_by_mass", "brier", "log_loss")
+    )
+    return f"**{name}**" if name == OURS else name, ece, mass, brier, less, loss
+
+
+def _places(kept: list[Record]) -> str:
+    rows = []
     for record in kept:
         for row in record["answers"]["by_place"]:
-            place = f"{row['from']} to {row['to']}" if row["to"] > row["from"] else str(row["to"])
+            place = f"{row['from']} to {row['to']}" if row["to"] > row["from"] else row["to"]
             name = record["graph"]["name"]
-            lines.append(f"| {name} | {place} | {row['said']:.3f} | {row['true']:.3f} |")
-    return "\n".join([*lines, ""])
+            rows.append((name, place, f"{row['said']:.3f}", f"{row['true']:.3f}"))
+    title = "**By the place of an answer**, questions of test\n"
+    return "\n".join([title, *table(("graph", "place", "said", "true"), rows)])
 
 
-def _times(kept: list[dict[str, Any]]) -> str:
-    lines = [
-        "**Time** of one processor, against one pass of validation, which ranks all its facts\n",
-        "| graph | questions | calibrate | validation | times |",
-        "|---|---|---|---|---|",
-    ]
+def _times(kept: list[Record]) -> str:
+    rows = []
     for record in kept:
         asked, seconds = record["answers"]["questions"], record["answers"]["seconds"]
         times = seconds["calibrate"] / seconds["validation"]
-        lines.append(
-            f"| {record['graph']['name']} | {asked['asked']:,} of {asked['of']:,} | "
-            f"{seconds['calibrate']:.1f} s | {seconds['validation']:.1f} s | {times:.2f} |"
-        )
-    return "\n".join([*lines, ""])
+        shown = (f"{seconds[key]:.1f} s" for key in ("calibrate", "validation"))
+        few = f"{asked['asked']:,} of {asked['of']:,}"
+        rows.append((record["graph"]["name"], few, *shown, f"{times:.2f}"))
+    title = "**Time** of one processor, against one pass of validation, which ranks all its facts\n"
+    head = ("graph", "questions", "calibrate", "validation", "times")
+    return "\n".join([title, *table(head, rows)])
 
 
 def main() -> None:
@@ -298,8 +284,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.run is not None:
         record = measure(Run(options.run), options.negatives)
-        path = RECORDS / f"{record['graph']['name']}.json"
-        write_text(path, json.dumps(record, indent=1) + "\n")
+        write(RECORDS / f"{record['graph']['name']}.json", record)
     PART.write(made())
 
 

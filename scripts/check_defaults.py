@@ -13,9 +13,10 @@ import argparse
 import json
 from pathlib import Path
 
-from scripts.pages import Part
-from scripts.records import ROOT, commit, keep, records_in
+from scripts.pages import Part, table
+from scripts.records import ROOT, records_in
 from trifact.graph.loading import load
+from trifact.paper.archive import commit, keep
 from trifact.run.folder import CONFIG
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.training import resume, train
@@ -52,12 +53,11 @@ def check(name: str, runs: Path) -> None:
 
 def made() -> str:
     """The grids that are whole, a row a rank, and the names of those that are not."""
-    rows = ["| graph | rank | λ/3 | λ | 3λ |", "|---|---:|---:|---:|---:|"]
-    for name in (whole := [name for name in GRAPHS if len(_grid(name)) == 9]):
-        rows += _rows(name, _grid(name))
+    whole = [name for name in GRAPHS if len(_grid(name)) == 9]
+    rows = [row for name in whole for row in _rows(name, _grid(name))]
     missing = [name for name in GRAPHS if name not in whole]
     said = f"\nNot all nine runs are done of {' and '.join(missing)}.\n" if missing else ""
-    return "\n".join(rows) + "\n" + said
+    return "\n".join(table(("graph", "rank", "λ/3", "λ", "3λ"), rows, text=1)) + said
 
 
 def _grid(name: str) -> dict[tuple[int, float], float]:
@@ -66,14 +66,14 @@ def _grid(name: str) -> dict[tuple[int, float], float]:
     return {(r["config"]["rank"], r["config"]["reg"]): r["metrics"]["mrr"] for r in kept}
 
 
-def _rows(name: str, grid: dict[tuple[int, float], float]) -> list[str]:
+def _rows(name: str, grid: dict[tuple[int, float], float]) -> list[tuple[object, ...]]:
     """A row a rank; the rule is in the middle, and the best is bold."""
     ranks, regs = (sorted(set(axis)) for axis in zip(*grid, strict=True))
     best = max(grid.values())
     shown = {at: f"**{mrr:.4f}**" if mrr == best else f"{mrr:.4f}" for at, mrr in grid.items()}
     heads = (f"{name}, λ = {regs[1]:g}", "", "")
     return [
-        f"| {head} | {rank} | {' | '.join(shown[rank, reg] for reg in regs)} |"
+        (head, rank, *(shown[rank, reg] for reg in regs))
         for head, rank in zip(heads, ranks, strict=True)
     ]
 

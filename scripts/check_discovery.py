@@ -9,17 +9,15 @@ A run without a calibration gets one. Lists leave out what was trained on and no
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scripts.pages import Part
-from scripts.records import ROOT, commit, records_in
+from scripts.pages import Part, table
+from scripts.records import ROOT, records_in
 from trifact.answer.calibration import calibrate, read_calibration
 from trifact.answer.expectation import held_out, joined_in_train, lengths
 from trifact.answer.leftout import LeftOut
@@ -29,9 +27,10 @@ from trifact.answer.pairs import Pairs
 from trifact.answer.roles import likely, pairs_of
 from trifact.answer.shortlist import Found, Shortlist
 from trifact.answer.sweep import Sweep
-from trifact.durable import replacing, write_text
+from trifact.durable import replacing
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
+from trifact.paper.archive import Record, commit, write
 from trifact.run import machine
 from trifact.run.candidates import observed
 from trifact.run.run import Run
@@ -56,7 +55,7 @@ LISTS = {
 Guess = Callable[[Ints, Ints], NDArray[np.float64]]
 
 
-def check(path: Path) -> dict[str, Any]:
+def check(path: Path) -> Record:
     """The record of one run."""
     run, graph = Run(path), Run(path).graph()
     calibration = read_calibration(run)
@@ -182,7 +181,7 @@ def _counts(graph: Graph, found: Found) -> dict[str, list[int]]:
     return counts
 
 
-def _reach(graph: Graph, share: float | None) -> dict[str, Any]:
+def _reach(graph: Graph, share: float | None) -> Record:
     """What candidates by roles cost and hold, at another share; second answers too."""
     pairs = _pairs(graph, share)
     held = held_out(graph, pairs.chosen)
@@ -190,7 +189,7 @@ def _reach(graph: Graph, share: float | None) -> dict[str, Any]:
             "reachable": int(pairs.contains(held).sum())}  # fmt: skip
 
 
-def records() -> list[dict[str, Any]]:
+def records() -> list[Record]:
     """Those that are kept, small graphs first."""
     return sorted(records_in(RECORDS), key=lambda record: int(record["train"]))
 
@@ -198,55 +197,54 @@ def records() -> list[dict[str, Any]]:
 def made() -> str:
     """The tables of the page."""
     kept = records()
-    return "\n".join([*_sizes(kept), "", *_found(kept), "", *_candidates(kept), ""])
+    return "\n".join([*_sizes(kept), *_found(kept), *_candidates(kept)])
 
 
-def _sizes(kept: list[dict[str, Any]]) -> list[str]:
-    lines = [
-        "| graph | trained on | held out | joined in train | among the pairs | pairs | model | "
-        "validation MRR |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+def _sizes(kept: list[Record]) -> list[str]:
+    sizes = {
+        "trained on": "train",
+        "held out": "held_out",
+        "joined in train": "held_out_joined",
+        "among the pairs": "reachable",
+        "pairs": "pairs",
+    }
+    rows = []
     for r in kept:
         model = "{model}, rank {rank}, {epochs} epochs".format(**r["run"])
-        sizes = ("train", "held_out", "held_out_joined", "reachable", "pairs")
-        cells = [f"{r[size]:,}" for size in sizes]
-        lines.append(f"| {r['graph']} | {' | '.join(cells)} | {model} | {r['run']['mrr']:.3f} |")
-    return lines
+        counts = (f"{r[key]:,}" for key in sizes.values())
+        rows.append((r["graph"], *counts, model, f"{r['run']['mrr']:.3f}"))
+    return table(("graph", *sizes, "model", "validation MRR"), rows)
 
 
-def _found(kept: list[dict[str, Any]]) -> list[str]:
-    head = " | ".join(f"first {n:,}" for n in SHOWN)
-    more = "in test, of first 10,000 | joined, of first 1,000 | predicates, in first 1,000"
-    lines = [f"| graph | list | {head} | {more} |", "|---|---|" + "---|" * (len(SHOWN) + 3)]
+def _found(kept: list[Record]) -> list[str]:
+    firsts = (f"first {n:,}" for n in SHOWN)
+    more = ("in test, of first 10,000", "joined, of first 1,000", "predicates, in first 1,000")
+    rows = []
     for r in kept:
         for name, shown in LISTS.items():
             counts, at = r["lists"][name], r["n"].index
             cells = [_cell(counts["found"][at(n)]) for n in SHOWN]
-            cells += [_cell(counts[key][at(n)]) if key in counts else ""
-                      for key, n in MORE]  # fmt: skip
-            lines.append(f"| {r['graph']} | {shown} | {' | '.join(cells)} |")
-    return lines
+            cells += [_cell(counts[key][at(n)]) if key in counts else "" for key, n in MORE]
+            rows.append((r["graph"], shown, *cells))
+    return table(("graph", "list", *firsts, *more), rows)
 
 
 def _cell(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
 
 
-def _candidates(kept: list[dict[str, Any]]) -> list[str]:
-    lines = ["By the share of holders, second answers included (`--no-single`):", "",
-             "| graph | share of holders | queries | pairs | held-out facts among them |",
-             "|---|---|---|---|---|"]  # fmt: skip
+def _candidates(kept: list[Record]) -> list[str]:
+    rows = []
     for r in kept:
         for row in r["candidates"]:
             share = "observed only" if row["share"] is None else f"{row['share']:g}"
             bold = "**" if row["share"] == DiscoverConfig.holders else ""
-            reach = f"{100 * row['reachable'] / r['held_out']:.1f} %"
-            lines.append(
-                f"| {r['graph']} | {bold}{share}{bold} | {row['queries']:,} | {row['pairs']:,} | "
-                f"{bold}{reach}{bold} |"
-            )
-    return lines
+            reach = f"{bold}{100 * row['reachable'] / r['held_out']:.1f} %{bold}"
+            counts = (f"{row[key]:,}" for key in ("queries", "pairs"))
+            rows.append((r["graph"], f"{bold}{share}{bold}", *counts, reach))
+    head = ("graph", "share of holders", "queries", "pairs", "held-out facts among them")
+    title = "By the share of holders, second answers included (`--no-single`):"
+    return [title, "", *table(head, rows)]
 
 
 def draw() -> None:
@@ -283,7 +281,7 @@ def main() -> None:
     options = parser.parse_args()
     for path in [] if options.page else options.runs:
         record = check(path)
-        write_text(RECORDS / f"{record['graph']}.json", json.dumps(record, indent=1) + "\n")
+        write(RECORDS / f"{record['graph']}.json", record)
         print(f"{record['graph']}: {record['lists']['probability']['found']}", flush=True)
     PART.write(made())
     draw()

@@ -16,10 +16,9 @@ and one fact less leads to another solution. The records are results/explanation
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +26,15 @@ import numpy as np
 import torch
 from scipy.stats import spearmanr
 
-from scripts.pages import Part
-from scripts.records import ROOT, commit, records_in
+from scripts.pages import Part, table
+from scripts.records import ROOT, about, records_in
 from trifact.answer.answers import Cell
 from trifact.answer.explanation import explain
 from trifact.answer.options import ExplainConfig
-from trifact.durable import write_text
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.graph.loading import load
-from trifact.run import machine
+from trifact.paper.archive import Record, write
 from trifact.run.comparison import signed_rank
 from trifact.run.options import TrainConfig
 from trifact.run.questions import Questions
@@ -70,11 +68,9 @@ def measure(name: str) -> dict[str, Any]:
         for number, (fact, side) in enumerate(chosen):
             rows.append(_row(run, fact, side, random))
             print(f"{name}: {number + 1} of {len(chosen)}", flush=True)
+        head = about(run)
     return {
-        "commit": commit(),
-        "machine": machine.describe(),
-        "graph": {"name": graph.name, "content_hash": graph.content_hash},
-        "config": {k: v for k, v in asdict(run.config).items() if v is not None},
+        **head,
         "ranked_up_to": WELL,
         "processor_minutes": round((time.process_time() - start) / 60, 1),
         "summary": summary(rows),
@@ -211,47 +207,52 @@ def _paired(differences: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def made() -> str:
     """The tables of the page."""
-    return "\n".join(map(_table, records_in(RECORDS)))
+    return "\n".join(map(_section, records_in(RECORDS)))
 
 
-def _table(record: dict[str, Any]) -> str:
+def _section(record: Record) -> str:
     found, config = record["summary"], record["config"]
     lines = [
         f"{record['graph']['name']}, {config['model']} of rank {config['rank']}, "
         f"{config['epochs']} epochs; {found['answers']} answers ranked up to "
         f"{record['ranked_up_to']}; trained anew without the fact:\n",
-        "| left out | rank falls | rank rises | log p falls | mean loss of log p | of 1 / rank |",
-        "|---|---|---|---|---|---|",
     ]
-    for kind, name in (("named", "the first fact named"), ("random", "a random other one")):
-        row = found[kind]
-        lines.append(
-            f"| {name} | {row['rank_fell']:.1%} | {row['rank_rose']:.1%} | "
-            f"{row['log_p_fell']:.1%} | {row['mean_log_p']:.4f} | "
-            f"{row['mean_reciprocal_rank']:.4f} |"
-        )
-    lines.append("\n| named less random, paired | mean | 95 % interval | Wilcoxon p |")
-    lines.append("|---|---|---|---|")
+    kinds = {"named": "the first fact named", "random": "a random other one"}
+    head = (
+        "left out",
+        "rank falls",
+        "rank rises",
+        "log p falls",
+        "mean loss of log p",
+        "of 1 / rank",
+    )
+    lines += table(head, (_left_out(name, found[kind]) for kind, name in kinds.items()))
     names = {"log_rank": "log rank", "reciprocal_rank": "1 / rank", "log_p": "log p"}
-    for name, shown in names.items():
-        row = found["paired"][name]
-        low, high = row["interval"]
-        lines.append(
-            f"| fall of {shown} | {row['mean']:.4f} | {low:.4f} to {high:.4f} | "
-            f"{row['wilcoxon']['p']:.1e} |"
-        )
+    paired = ("named less random, paired", "mean", "95 % interval", "Wilcoxon p")
+    lines += table(paired, (_fall(name, found["paired"][key]) for key, name in names.items()))
     spearman = found["spearman_of_said_and_real_drop"]
     lines.append(
-        f"\nRank correlation of the drop that is said with that of training anew: {spearman:.2f}.\n"
+        f"Rank correlation of the drop that is said with that of training anew: {spearman:.2f}.\n"
     )
     return "\n".join(lines)
+
+
+def _left_out(name: str, row: Record) -> tuple[str, ...]:
+    shares = (f"{row[key]:.1%}" for key in ("rank_fell", "rank_rose", "log_p_fell"))
+    return name, *shares, f"{row['mean_log_p']:.4f}", f"{row['mean_reciprocal_rank']:.4f}"
+
+
+def _fall(name: str, row: Record) -> tuple[str, ...]:
+    low, high = row["interval"]
+    p = f"{row['wilcoxon']['p']:.1e}"
+    return f"fall of {name}", f"{row['mean']:.4f}", f"{low:.4f} to {high:.4f}", p
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Check explanations by training again.")
     parser.add_argument("graphs", nargs="*", help=f"some of {', '.join(CONFIGS)}")
     for name in parser.parse_args().graphs:
-        write_text(RECORDS / f"{name}.json", json.dumps(measure(name), indent=1) + "\n")
+        write(RECORDS / f"{name}.json", measure(name))
     PART.write(made())
 
 

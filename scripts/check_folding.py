@@ -16,9 +16,8 @@ way of others.
 from __future__ import annotations
 
 import argparse
-import json
 import resource
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from scripts.pages import Part
-from scripts.records import ROOT, commit, records_in
+from scripts.pages import Part, table
+from scripts.records import ROOT, records_in
 from trifact.answer.folding import Folded, fold
 from trifact.answer.rows import NEGATIVES
 from trifact.durable import write_text
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers
 from trifact.graph.loading import load
+from trifact.paper.archive import Record, commit, settings_of, write
 from trifact.run import machine
 from trifact.run.matching import match
 from trifact.run.metrics import interval
@@ -94,7 +94,7 @@ def measure(everything: Run, without: Run) -> dict[str, Any]:
         "commit": commit(),
         "machine": machine.describe(),
         "graph": {"name": graph.name, "content_hash": graph.content_hash},
-        "config": {k: v for k, v in asdict(without.config).items() if v is not None},
+        "config": settings_of(without),
         "runs": {"all": _about(everything), "without": _about(without)},
         "entities": len(exam.graph.entities),
         "held": HELD,
@@ -225,47 +225,44 @@ def _about(run: Run) -> dict[str, Any]:
 
 def made() -> str:
     """The tables of the page."""
-    return "\n".join(map(_table, records_in(RECORDS)))
+    return "\n".join(map(_section, records_in(RECORDS)))
 
 
-def _table(record: dict[str, Any]) -> str:
+def _section(record: Record) -> str:
     config, folded = record["config"], record["folded"]
-    lines = [
-        f"{record['graph']['name']}, {config['model']} of rank {config['rank']}: "
-        f"{record['held']} entities, folded in from {record['train_facts']:,} train facts "
-        f"(median {folded[str(NEGATIVES)]['facts']['median']:.0f}); filtered MRR of their "
-        f"{record['test_facts']:,} test facts on both sides, of the queries in which they ask and "
-        f"of those that they answer, and of {record['facts_of_others']:,} test facts without "
-        "them.\n",
-        "| | MRR | of trained on all | asks | answers | others | seconds |",
-        "|---|---|---|---|---|---|---|",
-        f"| trained on all | {_cells(record['trained'], ['', ''])} |",
-    ]
+    best = folded[str(NEGATIVES)]
     names = {
         "0": "folded in, nobody's wrong answer",
         str(NEGATIVES): f"**folded in, a sample of {NEGATIVES:,} queries**",
         str(SAMPLES[-1]): "folded in, all queries of training",
     }
+    rows = [("trained on all", *_cells(record["trained"], "", ""))]
     for key, name in names.items():
         row = folded[key]
         low, high = row["ratio_interval"]
         ratio = f"{row['ratio']:.1%} ({low:.1%} to {high:.1%})"
-        seconds = f"{row['seconds']['median']:.2f}"
-        lines.append(f"| {name} | {_cells(row, [ratio, seconds])} |")
-    best = folded[str(NEGATIVES)]
-    lines.append(
-        f"\nSeconds are those of one processor core, the median of an entity; what all entities "
+        rows.append((name, *_cells(row, ratio, f"{row['seconds']['median']:.2f}")))
+    head = ("", "MRR", "of trained on all", "asks", "answers", "others", "seconds")
+    lines = [
+        f"{record['graph']['name']}, {config['model']} of rank {config['rank']}: "
+        f"{record['held']} entities, folded in from {record['train_facts']:,} train facts "
+        f"(median {best['facts']['median']:.0f}); filtered MRR of their "
+        f"{record['test_facts']:,} test facts on both sides, of the queries in which they ask and "
+        f"of those that they answer, and of {record['facts_of_others']:,} test facts without "
+        "them.\n",
+        *table(head, rows),
+        f"Seconds are those of one processor core, the median of an entity; what all entities "
         f"have in common is not in it. With the sample, {best['converged']} of {record['held']} "
         f"converged, after {best['steps']['median']:.0f} Newton steps (median) and "
         f"{best['steps']['most']:.0f} at most. Intervals are over facts, drawn with "
-        f"replacement.\n"
-    )
+        f"replacement.\n",
+    ]
     return "\n".join(lines)
 
 
-def _cells(row: dict[str, Any], more: list[str]) -> str:
+def _cells(row: Record, ratio: str, seconds: str) -> tuple[str, ...]:
     parts = (f"{row[f'mrr_{part}']:.3f}" for part in ("asks", "answers", "others"))
-    return " | ".join([f"{row['mrr_facts']:.4f}", more[0], *parts, more[1]])
+    return f"{row['mrr_facts']:.4f}", ratio, *parts, seconds
 
 
 def main() -> None:
@@ -279,8 +276,7 @@ def main() -> None:
     if options.runs:
         torch.set_num_threads(1)
         everything, without = map(Run, options.runs)
-        record = measure(everything, without)
-        write_text(RECORDS / f"{GRAPH}.json", json.dumps(record, indent=1) + "\n")
+        write(RECORDS / f"{GRAPH}.json", measure(everything, without))
     PART.write(made())
 
 

@@ -10,36 +10,30 @@ What the facts show is `trifact data describe`: predicates that share at least 0
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from scripts.pages import Part
-from scripts.records import ROOT, commit, records_in
+from scripts.pages import Part, table
+from scripts.records import ROOT, about, records_in
 from trifact.answer.inversion import inverses
-from trifact.durable import write_text
 from trifact.graph.graph import Graph
 from trifact.graph.leakage import Leakage, leakage_of
+from trifact.paper.archive import Record, write
 from trifact.run.run import Run
 
 RECORDS = ROOT / "results" / "inverses"
 PART = Part("similar.md", "check_inverses")
 
 
-def measure(run: Run) -> dict[str, Any]:
+def measure(run: Run) -> Record:
     """The record of a run."""
     graph = run.graph()
     rows = {str(row["predicate"]): row for row in inverses(run.model(), graph)}
     leakage = leakage_of(graph)
     return {
-        "commit": commit(),
-        "graph": {"name": graph.name, "content_hash": graph.content_hash},
-        "config": {k: v for k, v in asdict(run.config).items() if v is not None},
-        "metrics": {key: run.metrics[key] for key in ("epoch", "mrr")},
-        "factors_sha256": run.factors_hash(),
+        **about(run),
         "predicates": len(graph.predicates),
         "symmetric": _symmetric(graph, leakage, rows),
         "inverse": _inverse(graph, leakage, rows),
@@ -73,22 +67,30 @@ def _inverse(graph: Graph, leakage: Leakage, rows: dict[str, dict[str, Any]]) ->
     }
 
 
+HEAD = (
+    *("graph", "model", "symmetric by the facts", "symmetry of these", "AUC against the others"),
+    *("inverse pairs by the facts", "found by the factors", "similarity of these"),
+)
+
+
 def made() -> str:
     """The records as a table."""
-    lines = [
-        "| graph | model | symmetric by the facts | symmetry of these | AUC against the others | "
-        "inverse pairs by the facts | found by the factors | similarity of these |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for kept in records_in(RECORDS):
-        one, two, config = kept["symmetric"], kept["inverse"], kept["config"]
-        lines.append(
-            f"| {kept['graph']['name']} | {config['model']}, rank {config['rank']}, "
-            f"{config['setting']}, validation MRR {kept['metrics']['mrr']:.3f} | "
-            f"{one['predicates']} of {kept['predicates']} | at least {one['least']:.3f} | "
-            f"{one['auc']:.4f} | {two['pairs']} | {two['found']} | at least {two['least']:.3f} |"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join(table(HEAD, map(_row, records_in(RECORDS))))
+
+
+def _row(kept: Record) -> tuple[object, ...]:
+    one, two, config = kept["symmetric"], kept["inverse"], kept["config"]
+    return (
+        kept["graph"]["name"],
+        f"{config['model']}, rank {config['rank']}, {config['setting']}, "
+        f"validation MRR {kept['metrics']['mrr']:.3f}",
+        f"{one['predicates']} of {kept['predicates']}",
+        f"at least {one['least']:.3f}",
+        f"{one['auc']:.4f}",
+        two["pairs"],
+        two["found"],
+        f"at least {two['least']:.3f}",
+    )
 
 
 def main() -> None:
@@ -97,7 +99,7 @@ def main() -> None:
     for path in parser.parse_args().runs:
         record = measure(Run(path))
         target = RECORDS / f"{record['graph']['name']}.json"
-        write_text(target, json.dumps(record, indent=1) + "\n")
+        write(target, record)
         print(f"{target.name}: {record['symmetric']}, {record['inverse']}")
     PART.write(made())
 

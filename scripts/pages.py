@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,18 @@ from scripts.records import ROOT
 from trifact.durable import write_text
 
 END = "<!-- end -->\n"
+
+
+def table(
+    head: Iterable[str], rows: Iterable[Iterable[object]], *, text: int | None = None
+) -> list[str]:
+    """The lines of a table of Markdown, with the empty one after it.
+
+    Columns after the first `text` are numbers, which stand to the right.
+    """
+    heads = list(head)
+    rule = ["---" if text is None or place < text else "---:" for place in range(len(heads))]
+    return [*(f"| {' | '.join(map(str, line))} |" for line in (heads, rule, *rows)), ""]
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ bfloat16 products made by `scripts.bfloat16`: its seconds say nothing and are no
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from scripts.records import ROOT
+from scripts.pages import table
+from scripts.records import ROOT, records_in
 from trifact.durable import replacing
 
 RECORDS = ROOT / "results" / "quality"
@@ -26,6 +26,10 @@ GOALS = {"FB15K-237": 0.345, "WN18RR": 0.455}
 SHOWN_FROM = 0.28
 STYLES = ("o-", "s-", "^-", "v-", "D--", "x:")
 UNITS = {0: "queries", 1: "examples"}
+HEAD = (
+    *("graph", "", "steps an epoch", "seconds an epoch", "goal", "passed in epoch"),
+    *("after seconds", "best (in epoch)"),
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,8 @@ def _label(config: dict[str, Any]) -> str:
 
 def curves(folder: Path = RECORDS) -> list[Curve]:
     """Of all records of a graph that has a goal."""
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")]
-    found = [Curve.of(record) for record in records if record["graph"]["name"] in GOALS]
+    kept = [record for record in records_in(folder) if record["graph"]["name"] in GOALS]
+    found = map(Curve.of, kept)
     return sorted(found, key=lambda curve: (curve.graph, curve.label))
 
 
@@ -124,11 +128,7 @@ def section(found: Sequence[Curve]) -> list[str]:
         "query comes with all its answers at once; with cap 1 steps are of facts, as in the "
         "paper's code.\n",
         f"![Validation MRR on {DRAWN} by epoch and by second](quality.png)\n",
-        "| graph | | steps an epoch | seconds an epoch | goal | passed in epoch | after seconds "
-        "| best (in epoch) |",
-        "|---|---|---|---|---|---|---|---|",
-        *(_row(curve) for curve in found),
-        "",
+        *table(HEAD, map(_row, found)),
         "Seconds are those of a run's fastest epoch, on one thread of a machine with other work.",
     ]
     if any(curve.seconds is None for curve in found):
@@ -139,16 +139,15 @@ def section(found: Sequence[Curve]) -> list[str]:
     return [*lines, ""]
 
 
-def _row(curve: Curve) -> str:
+def _row(curve: Curve) -> tuple[object, ...]:
     seconds = after = "–"
     if curve.seconds is not None:
         seconds = f"{curve.seconds:.0f}"
         after = f"{curve.passed * curve.seconds:,.0f}" if curve.passed else "–"
     goal, (epoch, mrr) = GOALS[curve.graph], curve.best
-    return (
-        f"| {curve.graph} | {curve.label} | {curve.steps} | {seconds} | {goal} | "
-        f"{curve.passed or 'not yet'} | {after} | {mrr:.4f} ({epoch} of {curve.points[-1][0]}) |"
-    )
+    best = f"{mrr:.4f} ({epoch} of {curve.points[-1][0]})"
+    passed = curve.passed or "not yet"
+    return curve.graph, curve.label, curve.steps, seconds, goal, passed, after, best
 
 
 if __name__ == "__main__":

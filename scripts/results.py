@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from scripts import tensor_picture
+from scripts.pages import table
 from scripts.records import ROOT
 from scripts.result_figures import Picture, hash_in, pictures
 from trifact.durable import write_text
@@ -81,16 +82,11 @@ def _table3(findings: Findings) -> list[Sheet]:
 
 def _markdown(sheet: Sheet) -> str:
     """A sheet as a table under its title, its notes below."""
-    rule = ["---" if number < sheet.text else "---:" for number in range(len(sheet.header))]
     width = len(sheet.header)
-    lines = [f"## {sheet.title}", "", _line(sheet.header), _line(rule)]
-    lines += [_line([*(_bold(row) if len(row) == 1 else row), *[""] * (width - len(row))])
-              for row in sheet.rows]  # fmt: skip
-    return "\n".join([*lines, "", "  \n".join(sheet.notes)])
-
-
-def _line(cells: tuple[str, ...] | list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    rows = (_bold(row) if len(row) == 1 else row for row in sheet.rows)
+    full = ((*row, *[""] * (width - len(row))) for row in rows)
+    lines = [f"## {sheet.title}", "", *table(sheet.header, full, text=sheet.text)]
+    return "\n".join([*lines, "  \n".join(sheet.notes)])
 
 
 def _bold(row: tuple[str, ...]) -> tuple[str, ...]:

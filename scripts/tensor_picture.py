@@ -21,7 +21,7 @@ from matplotlib.patches import FancyArrowPatch, Polygon
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.paper import archive
-from trifact.paper.archive import FORMAT, Record
+from trifact.paper.archive import Record
 from trifact.run.options import TrainConfig
 from trifact.run.training import train
 from trifact.tensor.models import CP
@@ -36,7 +36,6 @@ DIGITS = 4
 OBJECTS, SUBJECTS, INK = "#c8553d", "#2a7f76", "#333333"
 SHADES = LinearSegmentedColormap.from_list("shades", ["#f6f7f9", "#3b6ea5"])
 LEAN, FLAT, FLOOR = 0.45, 0.55, 4.4  # of a floor: how it leans, how flat it is, how high
-Matrix = list[list[float]]
 
 
 def record() -> Record:
@@ -44,7 +43,7 @@ def record() -> Record:
     facts = [(country, PREDICATE, city) for country, city in COUNTRIES.items()]
     facts += [pair for a, b in BORDERS for pair in ((a, "borders", b), (b, "borders", a))]
     graph = load(facts, LoadConfig(valid=0.0, test=0.0))
-    found: Record = {"format": FORMAT, "name": "figure1", "commit": archive.commit()}
+    found = archive.begun("figure1", code=archive.commit())
     found |= {"entities": graph.entities[:], "predicates": graph.predicates[:]}
     for setting in ("standard", "reciprocal"):
         with TemporaryDirectory() as folder:

@@ -32,7 +32,7 @@ def test_the_part_of_a_page_that_a_script_makes_is_that_of_its_records(name: str
     script = importlib.import_module(f"scripts.{name}")
     page = script.PART.path.read_text(encoding="utf-8")
     assert page == script.PART.around(script.made()), f"scripts/{name}.py says how to make it anew"
-    assert "|---" in script.made()
+    assert "| ---" in script.made()
 
 
 def test_the_figure_of_quality_is_that_of_the_records() -> None:

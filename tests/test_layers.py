@@ -16,8 +16,7 @@ BELOW = {
     "answer": GROUND | {"graph", "tensor", "run"},
     "paper": GROUND | {"graph", "tensor", "run"},
     "trials": GROUND | {"graph", "tensor", "run"},
-    "serve": GROUND | {"graph", "tensor", "run", "answer"},
-    "cli": GROUND | {"graph", "tensor", "run", "answer", "paper", "trials", "serve", ""},
+    "cli": GROUND | {"graph", "tensor", "run", "answer", "paper", "trials", ""},
     "": GROUND | {"graph", "run", "answer", "trials", "cli"},
 }
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -39,10 +38,8 @@ def imported_floors(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute here"
             modules |= {f"{node.module}.{alias.name}" for alias in node.names}
-    ours = [module.split(".") for module in modules if module.split(".")[0] == "trifact"]
-    return {parts[1] if (len(parts) > 1 and (SOURCE / parts[1]).exists()) or
-            (len(parts) > 1 and (SOURCE / f"{parts[1]}.py").exists()) else ""
-            for parts in ours}  # fmt: skip
+    ours = [f"{module}.".split(".") for module in modules if module.split(".")[0] == "trifact"]
+    return {name if name in {*BELOW, *GROUND} else "" for _, name, *_ in ours}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import argparse
 import zoneinfo
-from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.world.checks import check
-from scripts.world.facts import Fact, make_facts
+from scripts.world.facts import make_facts
 from scripts.world.header import header
 from scripts.world.report import report
 from scripts.world.world import load_world
+from trifact.durable import write_text
 
 DEFAULT_OUT = Path(__file__).parents[2] / "src" / "trifact" / "graph" / "world.tsv"
-
-
-def write(path: Path, facts: Sequence[Fact]) -> None:
-    """Under another name first, so that a reader never sees half of the file."""
-    text = header(facts) + "".join("\t".join(fact) + "\n" for fact in facts)
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    temporary.replace(path)
 
 
 def main() -> None:
@@ -33,7 +25,7 @@ def main() -> None:
     world = load_world()
     facts = make_facts(world)
     check(facts)
-    write(out, facts)
+    write_text(out, header(facts) + "".join("\t".join(fact) + "\n" for fact in facts))
     report(facts, world.registry)
 
 

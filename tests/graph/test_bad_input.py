@@ -230,8 +230,7 @@ def attempt(path: Path, table: FactTable, **options: Any) -> None:
     """Read a file; whatever it holds, the only exceptions are ours, and of one sentence."""
     try:
         config = LoadConfig.from_values(options)
-        source = Source.at(path, cap=int(config.max_expanded_gb * 1e9))
-        _File(source, "train", config, table, silent).by_name(None)
+        _File(Source.at(path, cap=config.cap), "train", config, table, silent).by_name(None)
     except TrifactError as error:
         assert "\n" not in str(error)
     finally:

@@ -18,15 +18,9 @@ import pytest
 import trifact
 from trifact.errors import BenchmarkError, DownloadError
 from trifact.graph import benchmarks, download
-from trifact.graph.benchmarks import (
-    SPLITS,
-    cache_folder,
-    find,
-    locate,
-    text_sha256,
-    verify,
-)
+from trifact.graph.benchmarks import cache_folder, find, locate, text_sha256, verify
 from trifact.graph.catalogue import BENCHMARKS, Benchmark
+from trifact.graph.splitting import SPLITS
 from trifact.progress import Progress, silent
 
 DATA = os.environ.get("TRIFACT_DATA")
@@ -136,7 +130,7 @@ def test_sizes_and_checksums_are_those_of_the_files(
     monkeypatch.setenv("TRIFACT_DATA", DATA or "")
     if not Path(DATA or "", name).is_dir():
         pytest.skip(f"{name} is not in $TRIFACT_DATA")
-    folder, benchmark = locate(name), BENCHMARKS[name]
+    folder, benchmark = located(name), BENCHMARKS[name]
     entities, predicates, sizes = set[str](), set[str](), []
     for split in SPLITS:
         file = benchmarks.split_file(folder, split)

@@ -13,12 +13,12 @@ import pytest
 import trifact
 from trifact.errors import BenchmarkError
 from trifact.graph import cache, loading
-from trifact.graph.benchmarks import SPLITS
 from trifact.graph.catalogue import BENCHMARKS, Benchmark
 from trifact.graph.graph import Graph
 from trifact.graph.layouts import layout_of
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import read_layout
+from trifact.graph.splitting import SPLITS
 from trifact.progress import silent
 
 Make = Callable[[str, bytes | str], Path]

@@ -98,6 +98,13 @@ def test_columns_are_found_by_name_or_chosen(file: Make) -> None:
             facts(path, columns=columns)
 
 
+def test_two_columns_of_a_known_name_are_no_choice() -> None:
+    table = pa.table({"s": ["a"], "S ": ["x"], "p": ["p"], "o": ["b"]})
+    with pytest.raises(InputError, match="expected 3 columns, found 's, S , p, o'; choose three"):
+        facts(table)
+    assert facts(table, columns=("s", "p", "o")) == [("a", "p", "b")]
+
+
 def test_odd_column_names_are_only_names(file: Make) -> None:
     names = ['s"; drop table facts', "p'", "*"]
     table = pa.table(dict(zip(names, (["a"], ["p"], ["b"]), strict=True)))
@@ -124,7 +131,7 @@ def test_other_columns_are_refused(column: Any, kind: str, file: Make) -> None:
             facts(source)
 
 
-@pytest.mark.parametrize("odd", [1.0, True, ["u"], b"x", pd.Timestamp(0)])
+@pytest.mark.parametrize("odd", [1.0, True, ["u"], b"x", pd.Timestamp(0), np.zeros(40)])
 def test_objects_of_pandas_that_are_no_names_are_refused(odd: object) -> None:
     frame = pd.DataFrame({"s": ["a", "b"], "p": [7, "p"], "o": ["x", odd], "n": [1.5, "y"]})
     with pytest.raises(InputError, match=r"pandas table:2: column 'o' has .* no text"):

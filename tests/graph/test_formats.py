@@ -41,6 +41,9 @@ def test_names_stand_for_formats(name: str, found: tuple[str, str | None]) -> No
         (b"<x:a><x:p><x:b>.\r\n", "ntriples"),
         (b'_:a <x:p> "lit"@en . # why\n', "ntriples"),
         (b"# why\n<x:a> <x:p> <x:b> <x:g> .\n", "nquads"),
+        (b"_:a<x:p>_:b _:g.\n", "nquads"),
+        (b"_:a<x:p>_:b.\n", "ntriples"),
+        (b"<x:a> <x:p> " + b"_:" * 300_000 + b" x .\n", "ntriples"),  # in linear time
         (b"@prefix x: <http://x/> .\n", "turtle"),
         (b"base <http://x/>\n", "turtle"),
         (b"PREFIX : <http://x/>\n", "turtle"),

@@ -87,12 +87,6 @@ def test_one_file_is_split_and_it_is_said(file: Make) -> None:
     assert set(graph.train[:, [0, 2]].ravel()) == set(range(10))
 
 
-def test_what_cannot_be_split_is_not_and_it_is_said() -> None:
-    graph = trifact.load([("a", "p", "b")])
-    assert len(graph.train) == 1
-    assert graph.notes[-1].startswith("not split")
-
-
 def test_the_world_is_there() -> None:
     graph = trifact.load("World")
     assert graph.name == trifact.load("world").name == "World"

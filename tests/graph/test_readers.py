@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,11 @@ def test_tuples_may_be_of_text_or_of_ids() -> None:
         (("a", "p", 1.5), "must be text or a whole number, not 1.5"),
         (("a", "p", True), "must be text or a whole number, not True"),
         (("a", "p", b"b"), "must be text or a whole number"),
+        (torch.tensor([1.0, 2.0, 3.0]), r"must be text or a whole number, not tensor\(1"),
+        (("a", "p", np.zeros((2, 3))), "must be text or a whole number, not array"),
+        (np.array("abc"), "expected 3 names, found 1"),
+        ({"s": "a", "p": "p", "o": "b"}, "expected 3 names in their order, found a dict"),
+        ({"a", "p", "b"}, "expected 3 names in their order, found a set"),
         (("a", "p", "\ud800"), "cannot be written as UTF-8"),
         (("a", "p", 10**5000), "an id is too large"),
         (("a", "p", "x" * (1 << 20) + "y"), "longer than 1,048,576 bytes"),
@@ -225,21 +231,6 @@ with FactTable(memory_mb=300, disk_gb=1) as table:
     while True:
         table.query("select count(*) from range(3000000) where hash(range) % 7 = 8")
 """
-
-
-class Interrupted:
-    """A connection to DuckDB that gets a Ctrl-C."""
-
-    def execute(self, _: str) -> None:
-        raise RuntimeError("Query interrupted")
-
-
-def test_duckdb_says_ctrl_c_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FactTable(memory_mb=200, disk_gb=1) as table:
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(table, "_base", Interrupted())
-            table.query("select 1")
-        assert table.query("select 1") == [(1,)]
 
 
 def test_ctrl_c_while_reading_leaves_nothing(tmp_path: Path) -> None:

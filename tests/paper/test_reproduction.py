@@ -18,7 +18,7 @@ import torch
 
 import trifact
 from tests.paper.conftest import RECIPE, STEPS, TRAIN
-from trifact.errors import RunError, TrainingError
+from trifact.errors import OutputError, RunError, TrainingError
 from trifact.paper import archive, reproduction
 from trifact.paper.recipes import Choice
 from trifact.paper.reproduction import Workshop, reproduce
@@ -241,9 +241,33 @@ def test_what_is_no_record_is_refused(shop: Workshop) -> None:
     path.write_text('{"format": 99}')
     with pytest.raises(RunError, match="its format is 99"):
         reproduce(RECIPE, shop)
-    path.write_text('{"format": 1, "config": {"rnk": 3}}')
+    path.write_text('{"format": 1, "config": {"rnk": 3}, "choice": {}, "evaluation": {}}')
     with pytest.raises(RunError, match="no record of a run"):
         reproduce(RECIPE, shop)
+
+
+@pytest.mark.parametrize("part", ["config", "choice", "evaluation"])
+def test_a_record_that_lacks_a_part_is_refused(done: Whole, part: str) -> None:
+    path = done.shop.results / f"{RECIPE.name}.json"
+    archive.write(path, {key: value for key, value in done.record.items() if key != part})
+    with pytest.raises(RunError, match=rf"small\.json: this is no record \(it has no '{part}'\)"):
+        reproduce(RECIPE, replace(done.shop, ranked=True))
+
+
+def test_ranks_that_cannot_be_kept_are_said(done: Whole) -> None:
+    shutil.rmtree(done.shop.results)
+    done.shop.results.mkdir()
+    (done.shop.results / "ranks").write_text("in the way")
+    with pytest.raises(OutputError, match=r"ranks/.*parquet: cannot be written"):
+        reproduce(RECIPE, done.shop)
+
+
+@pytest.mark.parametrize("graph", ["", "{", '{"format": 1}'])
+def test_a_run_whose_graph_is_damaged_is_refused(done: Whole, graph: str) -> None:
+    shutil.rmtree(done.shop.results)
+    (done.shop.runs / f"{RECIPE.name}-reg0.01" / "graph.json").write_text(graph)
+    with pytest.raises(RunError, match=r"reg0\.01/graph\.json: this is no graph of a run"):
+        reproduce(RECIPE, done.shop)
 
 
 def test_a_folder_that_holds_something_else_is_not_touched(shop: Workshop) -> None:

@@ -7,7 +7,7 @@ import pytest
 import trifact
 from tests.paper.conftest import library
 from trifact.errors import DownloadError
-from trifact.paper import archive, session, studies
+from trifact.paper import archive, studies
 from trifact.paper.claims import claims
 from trifact.paper.plan import Wish
 from trifact.paper.reproduction import Workshop
@@ -64,8 +64,8 @@ def test_the_tree_has_the_mrr_of_the_appendix(tree: Tree) -> None:
 
 
 def test_the_appendix_is_kept_and_shown(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies.appendix, "__defaults__", ((Tree(2, 2),),))
-    session.Session({}, shop).fulfil(Wish("appendix"))
+    monkeypatch.setattr(studies, "TREES", (Tree(2, 2),))
+    Session({}, shop).fulfil(Wish("appendix"))
     found = Findings(archive.read_all(shop.results), {})
     assert appendix(found).rows == [("2", "2", "7", "12", "0.8888888889", "0.8888888889")]
 

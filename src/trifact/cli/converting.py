@@ -11,10 +11,10 @@ import numpy as np
 from trifact.cli.screen import say, watching
 from trifact.durable import refuse_existing
 from trifact.errors import ConfigError, OutputError
-from trifact.graph.facttable import SPLITS
 from trifact.graph.layouts import files_of
 from trifact.graph.loading import Place, load, place_of
 from trifact.graph.options import LoadConfig
+from trifact.graph.splitting import SPLITS
 from trifact.graph.writers import WRITABLE, format_to_write, write_facts
 
 

@@ -9,6 +9,7 @@ from trifact.cli.screen import heading, screen, table
 from trifact.graph import benchmarks
 from trifact.graph.catalogue import BENCHMARKS
 from trifact.graph.loading import WORLD, load
+from trifact.graph.splitting import SPLITS
 
 
 def show_benchmarks() -> None:
@@ -45,9 +46,7 @@ def show_benchmark(name: str) -> None:
     out.print(heading(benchmark.name, f"  {benchmark.source}"))
     out.print(f"licence   {benchmark.licence}")
     out.print(f"where     {benchmarks.whereabouts(benchmark)}")
-    for split, url, checksum in zip(
-        benchmarks.SPLITS, benchmark.urls, benchmark.checksums, strict=True
-    ):
+    for split, url, checksum in zip(SPLITS, benchmark.urls, benchmark.checksums, strict=True):
         out.print(f"{split:9} {url}", soft_wrap=True)
         out.print(
             f"          SHA-256 {checksum or 'not known; recorded at the first download'}",

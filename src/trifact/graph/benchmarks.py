@@ -21,9 +21,9 @@ from trifact.errors import BenchmarkError, DownloadError, OutputError
 from trifact.graph.catalogue import BENCHMARKS, Benchmark
 from trifact.graph.download import BLOCK, MAX_BYTES, fetch, locked, splits_from_tar
 from trifact.graph.layouts import Layout
+from trifact.graph.splitting import SPLITS
 from trifact.progress import Progress, silent
 
-SPLITS = ("train", "valid", "test")
 ENDINGS = (".txt", ".txt.gz", ".tsv", ".tsv.gz")
 RECORD = "checksums.json"
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -16,11 +16,11 @@ import numpy as np
 from trifact.durable import replacing
 from trifact.errors import InputError, OutputError
 from trifact.graph.benchmarks import cache_folder
-from trifact.graph.facttable import SPLITS
 from trifact.graph.layouts import Layout
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import Reading
 from trifact.graph.sources import Source, readable
+from trifact.graph.splitting import SPLITS
 from trifact.graph.vocabulary import Vocabulary
 
 VERSION = 4
@@ -75,9 +75,10 @@ def keep(key: str, reading: Reading) -> None:
     A disk that is full or read-only is no reason to fail: the graph is there all the same.
     """
     with suppress(OutputError, OSError):
-        with replacing(_path(key)) as part, part.open("wb") as file:
+        path = _path(key)
+        with replacing(path) as part, part.open("wb") as file:
             np.savez(file, allow_pickle=False, **_packed(reading))
-        _forget_beyond(MOST_BYTES)
+        _forget(path.parent)
 
 
 def _packed(reading: Reading) -> dict[str, Any]:
@@ -137,12 +138,13 @@ def stamps(layout: Layout) -> list[tuple[int, int, int]]:
     return found
 
 
-def _forget_beyond(most: int) -> None:
-    for part in _path("").parent.glob(".*.part"):  # of a process that was killed
+def _forget(folder: Path) -> None:
+    """What killed processes left, and the longest unused beyond the bound."""
+    for part in folder.glob(".*.part"):
         if time.time() - part.stat().st_mtime > ABANDONED:
             part.unlink(missing_ok=True)
-    kept = sorted(_path("").parent.glob("*.npz"), key=lambda path: -path.stat().st_mtime)
+    kept = sorted(folder.glob("*.npz"), key=lambda path: -path.stat().st_mtime)
     sizes = np.cumsum([path.stat().st_size for path in kept])
     for path, size in zip(kept, sizes, strict=True):
-        if size > most:
+        if size > MOST_BYTES:
             path.unlink(missing_ok=True)

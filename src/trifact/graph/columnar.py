@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,11 +72,18 @@ def _check_cells(frame: Any, place: int, name: str, path: Path) -> None:  # noqa
     if column.dtype != object or pd.api.types.infer_dtype(column) in ("string", "integer"):
         return
     for number, cell in enumerate(column, 1):
-        whole = hasattr(cell, "__index__") and not isinstance(cell, bool)
         missing = pd.api.types.is_scalar(cell) and pd.isna(cell)
-        if not (isinstance(cell, str) or whole or missing):
+        if not (isinstance(cell, str) or missing or whole_number(cell) is not None):
             problem = f"column {name!r:.80} has {cell!r:.80}, which is no text or whole number"
-            raise InputError(problem, path=path, line=number)
+            raise InputError(one_line(problem), path=path, line=number)
+
+
+def whole_number(cell: Any) -> int | None:  # noqa: ANN401 - whatever Python has
+    """A value of any integer type as a number; None if it is no such value, or a truth value."""
+    try:
+        return None if isinstance(cell, bool) else operator.index(cell)
+    except TypeError:  # of arrays and tensors only those that hold one whole number are one
+        return None
 
 
 def _types(source: str, table: FactTable) -> dict[str, str]:
@@ -107,7 +115,7 @@ def _columns(types: dict[str, str], config: LoadConfig, path: Path) -> list[str]
     elif config.columns:
         found = [name for name in config.columns if name in types]
     elif known:
-        found = [next(name for name in there if plain(name) == key) for key in known]
+        found = [name for key in known for name in there if plain(name) == key]
     else:
         found = there
     if len(found) == 3:

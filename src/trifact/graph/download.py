@@ -24,6 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 
 from trifact.errors import DownloadError
+from trifact.graph.splitting import SPLITS
 from trifact.progress import Progress, silent
 
 MAX_BYTES = 2 * 1024**3
@@ -32,7 +33,7 @@ ATTEMPTS = 4
 PAUSE = 0.5  # seconds before the second attempt, doubled before each one after it
 TIMEOUT = 30.0  # seconds without a single byte
 BLOCK = 1 << 18
-SPLIT_FILES = ("train.txt", "valid.txt", "test.txt")
+SPLIT_FILES = tuple(f"{split}.txt" for split in SPLITS)
 
 # 416: what has arrived does not fit the file of today. The others: the server may recover.
 TRY_AGAIN = {408, 416, 425, 429, 500, 502, 503, 504}

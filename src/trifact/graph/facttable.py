@@ -16,10 +16,10 @@ import numpy as np
 from trifact.errors import InputError, OutputError
 from trifact.graph.duck import NO_SPACE, first_line, hearing_ctrl_c, quoted
 from trifact.graph.known import Ints, in_order
+from trifact.graph.splitting import SPLITS
 from trifact.graph.vocabulary import Vocabulary
 
 Row = tuple[str, str, str]
-SPLITS = ("train", "valid", "test")
 ROWS_AT_ONCE = 50_000
 
 

@@ -39,7 +39,7 @@ def _beside(path: Path) -> list[Path]:
 
 
 def _read(path: Path, config: LoadConfig) -> tuple[dict[str, str], list[str]]:
-    source = Source.at(path, cap=int(config.max_expanded_gb * 1e9))
+    source = Source.at(path, cap=config.cap)
     bad, labels = BadLines(path, config.skip_bad_lines), dict[str, str]()
     with source.open() as stream:
         for number, line in text_lines(stream, bad):

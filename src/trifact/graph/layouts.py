@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trifact.errors import InputError
-from trifact.graph.facttable import SPLITS, Row
+from trifact.graph.facttable import Row
 from trifact.graph.formats import COMPRESSED, SUFFIXES, stem_and_format, without_compression
 from trifact.graph.sources import BadLines, Source, readable, shown, text_lines, without_end
+from trifact.graph.splitting import SPLITS
 
 STEMS = {
     "train": ("train",),

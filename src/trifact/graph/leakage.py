@@ -45,8 +45,7 @@ class Leakage:
 
 def leakage_of(graph: Graph, *, nearly: float = NEARLY) -> Leakage:
     """Overlaps are counted over all splits, what they give away from train to test."""
-    pairs = [pair for pair in _overlapping(graph) if pair.overlap >= nearly]
-    pairs.sort(key=lambda pair: -pair.shared)
+    pairs = sorted(_overlapping(graph, nearly), key=lambda pair: -pair.shared)
     others = [pair for pair in pairs if pair.first != pair.second]
     symmetric = [pair for pair in pairs if pair.first == pair.second]
     return Leakage(
@@ -57,8 +56,8 @@ def leakage_of(graph: Graph, *, nearly: float = NEARLY) -> Leakage:
     )
 
 
-def _overlapping(graph: Graph) -> Iterator[LeakyPair]:
-    """Every two predicates that share a pair of entities, by two sparse products.
+def _overlapping(graph: Graph, nearly: float) -> Iterator[LeakyPair]:
+    """Every two predicates that share enough pairs of entities, by two sparse products.
 
     With M[predicate, (i, k)] = 1 for a fact, and R the same for (k, i), duplicates are M Mᵀ and
     inverses M Rᵀ; a predicate is always its own duplicate, which says nothing.
@@ -75,19 +74,21 @@ def _overlapping(graph: Graph) -> Iterator[LeakyPair]:
     sizes = np.bincount(predicate, minlength=shape[0])
     for kind, other, diagonal in (("inverse", reverse, 0), ("duplicate", forward, 1)):
         shared = sparse.triu(forward @ other.T, k=diagonal).tocoo()
-        larger = np.maximum(sizes[shared.row], sizes[shared.col])
-        cells = zip(shared.row, shared.col, shared.data, shared.data / larger, strict=True)
-        for first, second, count, overlap in cells:
-            yield LeakyPair(int(first), int(second), kind, int(count), float(overlap))
+        overlap = shared.data / np.maximum(sizes[shared.row], sizes[shared.col])
+        columns = (shared.row, shared.col, shared.data, overlap)
+        enough = (column[overlap >= nearly].tolist() for column in columns)
+        for first, second, count, share in zip(*enough, strict=True):
+            yield LeakyPair(first, second, kind, count, share)
 
 
 def _given_away(graph: Graph, pairs: list[LeakyPair]) -> int:
     """Test facts that train has under a partner of their predicate."""
-    train, given = graph.known("train"), np.zeros(len(graph.test), dtype=bool)
     partners = {(p.first, p.second, p.kind) for p in pairs}
+    asked, said = [np.empty(0, dtype=np.int64)], [graph.test[:0]]
     for first, second, kind in partners | {(q, p, kind) for p, q, kind in partners}:
-        asked = np.flatnonzero(graph.test[:, 1] == first)
-        said = graph.test[asked] if kind == "duplicate" else graph.test[asked][:, ::-1]
-        said = np.stack([said[:, 0], np.full(len(said), second), said[:, 2]], axis=1)
-        given[asked[train.contains(said)]] = True
-    return int(given.sum())
+        rows = np.flatnonzero(graph.test[:, 1] == first)
+        facts = graph.test[rows] if kind == "duplicate" else graph.test[rows][:, ::-1]
+        asked.append(rows)
+        said.append(facts * np.array([1, 0, 1]) + np.array([0, second, 0]))
+    known = graph.known("train").contains(np.concatenate(said))
+    return len(np.unique(np.concatenate(asked)[known]))

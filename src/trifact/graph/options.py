@@ -62,6 +62,11 @@ class LoadConfig(Config):
             )
 
     @property
+    def cap(self) -> int:
+        """How many bytes a compressed file may expand to."""
+        return int(self.max_expanded_gb * 1e9)
+
+    @property
     def separator(self) -> str:
         """What separates the columns of CSV."""
         return "," if self.delimiter is None else self.delimiter

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from trifact.errors import InputError
 from trifact.graph import columnar, delimited, rdf
+from trifact.graph.columnar import whole_number
 from trifact.graph.delimited import Check
 from trifact.graph.facttable import FactTable, Row, disk
 from trifact.graph.formats import SHOWN, choose
@@ -17,7 +17,7 @@ from trifact.graph.known import Ints
 from trifact.graph.layouts import Layout, listed_names, rows_by_id
 from trifact.graph.options import LoadConfig
 from trifact.graph.plain import read_plain
-from trifact.graph.sources import BLOCK, LONGEST_LINE, BadLines, Source, shown
+from trifact.graph.sources import BLOCK, LONGEST_LINE, BadLines, Source, one_line, shown
 from trifact.graph.vocabulary import Vocabulary
 from trifact.progress import Progress
 
@@ -79,7 +79,7 @@ def _fill(table: FactTable, layout: Layout, config: LoadConfig, progress: Progre
     """Put all files of a layout into the table; returns what was done."""
     names, notes = _declared_names(layout, config, table), list[str]()
     for split, path in layout.facts.items():
-        source = _source(path, config)
+        source = Source.at(path, cap=config.cap)
         if split != "train" and not source.head():
             notes.append(f"{shown(path)}: an empty file, 0 facts")
             continue
@@ -122,53 +122,63 @@ def _by_id(table: FactTable, notes: list[str]) -> Reading:
 
 def _checked(facts: Iterable[Any], bad: BadLines) -> Iterator[Row]:
     for number, fact in enumerate(facts, 1):
-        cells = [*fact] if isinstance(fact, Iterable) and not isinstance(fact, str) else [fact]
-        if len(cells) != 3:
-            bad.report(number, f"expected 3 names, found {len(cells)}")
-        elif problem := next((p for cell in cells if (p := _name_problem(cell))), ""):
-            bad.report(number, problem)
+        try:
+            row = _row(fact)
+        except ValueError as error:
+            bad.report(number, str(error))
         else:
-            yield _name(cells[0]), _name(cells[1]), _name(cells[2])
+            yield row
 
 
-def _name_problem(cell: object) -> str:
-    """What is wrong with a name that came from Python; ids may be any integer type."""
-    if hasattr(cell, "__index__") and not isinstance(cell, bool):
-        return "" if abs(operator.index(cell)) < 2**64 else "an id is too large"
-    if not isinstance(cell, str):
-        return f"a name must be text or a whole number, not {cell!r:.80}"
-    if not cell or "\0" in cell:
-        return "a name must not be empty nor hold a NUL"
+def _row(fact: object) -> Row:
+    """A fact that came from Python; a ValueError says why it is none."""
+    if isinstance(fact, Mapping | Set):
+        raise ValueError(f"expected 3 names in their order, found a {type(fact).__name__}")
     try:
-        long = len(cell.encode()) > LONGEST_LINE
+        cells = [fact] if isinstance(fact, str) else [*fact]  # type: ignore[misc]
+    except TypeError:  # such as an array without a dimension
+        cells = [fact]
+    if len(cells) != 3:
+        raise ValueError(f"expected 3 names, found {len(cells)}")
+    subject, predicate, obj = map(_name, cells)
+    return subject, predicate, obj
+
+
+def _name(cell: object) -> str:
+    """Text or an id, of any integer type, as a name; a ValueError says why it is none."""
+    if not isinstance(cell, str):
+        number = whole_number(cell)
+        if number is None:
+            problem = f"a name must be text or a whole number, not {cell!r:.80}"
+            raise ValueError(one_line(problem))
+        if abs(number) >= 2**64:
+            raise ValueError("an id is too large")
+        return str(number)
+    if not cell or "\0" in cell:
+        raise ValueError("a name must not be empty nor hold a NUL")
+    try:
+        size = len(cell.encode())
     except UnicodeEncodeError:
-        return f"{cell!r:.80} cannot be written as UTF-8"
-    return f"a name is longer than {LONGEST_LINE:,} bytes" if long else ""
-
-
-def _name(cell: Any) -> str:  # noqa: ANN401 - text or any integer type
-    return str(cell) if isinstance(cell, str) else str(operator.index(cell))
+        raise ValueError(f"{cell!r:.80} cannot be written as UTF-8") from None
+    if size > LONGEST_LINE:
+        raise ValueError(f"a name is longer than {LONGEST_LINE:,} bytes")
+    return str(cell)
 
 
 def _table(config: LoadConfig, *, ordered: bool = False) -> FactTable:
-    memory, disk = config.memory_mb, config.max_expanded_gb
-    return FactTable(memory_mb=memory, disk_gb=disk, ordered=ordered)
-
-
-def _source(path: Path, config: LoadConfig) -> Source:
-    return Source.at(path, cap=int(config.max_expanded_gb * 1e9))
+    return FactTable(memory_mb=config.memory_mb, disk_gb=config.max_expanded_gb, ordered=ordered)
 
 
 def _declared_names(
     layout: Layout, config: LoadConfig, table: FactTable
 ) -> tuple[list[str], list[str]]:
     """The names that a layout lists by id: they get ids even if no fact has them."""
-    lists = []
-    for kind, path in (("entity", layout.entities), ("predicate", layout.predicates)):
-        lists.append(listed_names(_source(path, config), layout.kind) if path else [])
+    lists = {"entity": list[str](), "predicate": list[str]()}
+    for kind, path in zip(lists, (layout.entities, layout.predicates), strict=True):
         if path:
-            table.declare(kind, lists[-1])
-    return lists[0], lists[1]
+            lists[kind] = listed_names(Source.at(path, cap=config.cap), layout.kind)
+            table.declare(kind, lists[kind])
+    return lists["entity"], lists["predicate"]
 
 
 def _check_listed(layout: Layout, names: tuple[list[str], list[str]]) -> Check | None:

@@ -21,6 +21,7 @@ from trifact.errors import InputError
 
 LONGEST_LINE = 1 << 20
 BLOCK = 1 << 20
+HEAD = 1 << 16
 ZSTD_BLOCK = 1 << 10  # so few bytes expand to 43 MB at worst
 ZSTD_WINDOW = 1 << 27
 SKIPPABLE = [bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16)]  # frames of zstd
@@ -67,10 +68,10 @@ class Source:
         with readable(self.path):
             return io.BufferedReader(_Guarded(self.path.open("rb"), self), buffer_size=BLOCK)
 
-    def head(self, size: int = 1 << 16) -> bytes:
+    def head(self) -> bytes:
         """The first bytes, expanded."""
         with self.open() as stream:
-            return stream.read(size)
+            return stream.read(HEAD)
 
     def digest(self) -> str:
         """SHA-256 of the file as it lies on disk."""

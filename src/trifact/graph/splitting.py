@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trifact.graph.known import Ints, KnownAnswers, in_order, starts_of_runs
 
+SPLITS = ("train", "valid", "test")
 MOST_HELD_OUT = 20_000
 DRAWN = "split with seed"
 """How the note of a draw begins."""
@@ -45,7 +46,7 @@ class Draw:
         split[free[: counts[0]]] = 1
         split[free[counts[0] : sum(counts)]] = 2
         where = np.repeat(split, np.diff(np.append(starts, len(facts))))
-        return {name: facts[where == i] for i, name in enumerate(("train", "valid", "test"))}
+        return {name: facts[where == i] for i, name in enumerate(SPLITS)}
 
     def note(self, splits: dict[str, Ints]) -> str:
         """What to tell of the splits that it made."""

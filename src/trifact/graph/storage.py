@@ -12,9 +12,9 @@ import numpy as np
 from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
 from trifact.graph.duck import connected, first_line, quoted, quoted_path
-from trifact.graph.facttable import SPLITS
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
+from trifact.graph.splitting import SPLITS
 from trifact.graph.vocabulary import Vocabulary
 
 FORMAT = 1
@@ -56,18 +56,18 @@ def summary(graph: Graph) -> dict[str, Any]:
     }
 
 
+def read_summary(folder: Path) -> dict[str, Any]:
+    """The summary of the graph that was kept in a folder."""
+    path, parts = folder / "graph.json", ("name", "notes", "content_hash")
+    found = read_json(path, what="graph of a run", newest=FORMAT, parts=parts, advice="train again")
+    if found is None:
+        raise RunError(f"{path}: there is no graph of a run here")
+    return found
+
+
 def open_graph(folder: Path) -> Graph:
     """The graph that was kept in a folder; refused if it is not what was kept."""
-    path = folder / "graph.json"
-    about = read_json(
-        path,
-        what="graph of a run",
-        newest=FORMAT,
-        parts=("name", "notes", "content_hash"),
-        advice="train again",
-    )
-    if about is None:
-        raise RunError(f"{path}: there is no graph of a run here")
+    path, about = folder / "graph.json", read_summary(folder)
     try:
         with connected() as base:
             entities, entity_labels = _names(base, folder, "entity")

@@ -55,13 +55,13 @@ def _write(graph: Graph, facts: Ints, path: Path, part: Path, *, literals: bool)
     if kind == "parquet":
         _write_parquet(graph, facts, part)
         return
-    lines = {
-        "tsv": lambda: _separated(graph, facts, _in_tsv, "\t"),
-        "csv": lambda: _separated(graph, facts, in_csv, ","),
-        "ntriples": lambda: _ntriples(graph, facts, literals=literals),
+    blocks = {
+        "tsv": _separated(graph, facts, _in_tsv, "\t"),
+        "csv": _separated(graph, facts, in_csv, ","),
+        "ntriples": _ntriples(graph, facts, literals=literals),
     }
     with _compressing(part, path.suffix.lower()) as out:
-        for block in lines[kind]():
+        for block in blocks[kind]:
             out.write(block.encode())
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trifact.durable import read_json, write_text
+from trifact.graph.storage import read_summary
 from trifact.run.run import Run
 
 FORMAT = 1
@@ -46,14 +47,22 @@ def _version() -> str:
         return "unknown"
 
 
+def begun(name: str, *, code: str) -> Record:
+    """What every record begins with; `code` is the commit."""
+    return {"format": FORMAT, "name": name, "commit": code}
+
+
+def settings_of(run: Run) -> Record:
+    """The settings that a run was trained with, but for those that are None."""
+    return {name: value for name, value in asdict(run.config).items() if value is not None}
+
+
 def record_of(run: Run, *, code: str) -> Record:
-    """Configuration, graph, machine, history and metrics of a run; `code` is the commit."""
-    graph = json.loads((run.path / "graph.json").read_text(encoding="utf-8"))
+    """Configuration, graph, machine, history and metrics of a run."""
+    graph = read_summary(run.path)
     return {
-        "format": FORMAT,
-        "name": run.path.name,
-        "commit": code,
-        "config": {k: v for k, v in asdict(run.config).items() if v is not None},
+        **begun(run.path.name, code=code),
+        "config": settings_of(run),
         "graph": {key: graph[key] for key in ("name", "content_hash")},
         "machine": run.machine,
         "metrics": run.metrics,
@@ -71,9 +80,9 @@ def write(path: Path, record: Record) -> None:
     write_text(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
 
 
-def read(path: Path) -> Record | None:
-    """A record, or None where there is none; one that is damaged or newer is refused."""
-    return read_json(path, what="record", newest=FORMAT, advice="move it away")
+def read(path: Path, *parts: str) -> Record | None:
+    """A record, or None where there is none; refused if it is damaged, newer, or lacks a part."""
+    return read_json(path, what="record", newest=FORMAT, parts=parts, advice="move it away")
 
 
 def read_all(folder: Path) -> dict[str, Record]:

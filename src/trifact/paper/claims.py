@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from trifact.paper import printed
@@ -57,21 +58,22 @@ def _batch(findings: Findings, name: str, row: str) -> tuple[str, ...]:
     facts = row.partition("-")[0].removeprefix("batch")
     if name not in findings.records:
         return facts, *[NOT_RUN] * 3
-    history = findings.records[name]["history"]
-    early = [e["mrr"] for e in history if e["epoch"] <= 5 and e["mrr"] is not None]
-    best = findings.records[name]["metrics"]
-    return facts, number(max(early)), number(best["mrr"]), str(best["epoch"])
+    record = findings.records[name]
+    best = record["metrics"]
+    return facts, number(_best_within(record, 5)), number(best["mrr"]), str(best["epoch"])
 
 
 def claims(findings: Findings, size: str = "small") -> list[Claim]:
     """All that can be checked, in the order of the paper."""
-    test = _mrr(findings, size)
+    said, no_numbers = partial(_contest, findings, size), "no numbers"
+    norms = f"CP: {said('fro-standard-cp')}; ComplEx: {said('fro-standard-complex')}"
+    within = printed.WITHIN_EPOCHS
     return [
         _must_fail(findings),
         Claim(
             "The gains of Reciprocal are largest for CP",
-            "; ".join(_rescue(_published(), dataset) for dataset in ("WN18", "FB15K")),
-            "; ".join(_rescue(test, dataset) for dataset in ("WN18", "FB15K")),
+            _rescues(_published()),
+            _rescues(_mrr(findings, size)),
         ),
         Claim(
             "They come mostly from 1-m and m-m (FB15K)",
@@ -81,32 +83,23 @@ def claims(findings: Findings, size: str = "small") -> list[Claim]:
         Claim(
             "N3 is better than FRO for CP on WN18RR, significantly",
             "from .46 to .47",
-            _contest(findings, "n3-over-fro", size),
+            said("n3-over-fro"),
         ),
         Claim(
-            "FRO and N3 do not differ in the Standard setting",
-            "no numbers",
-            f"FRO less N3, CP: {_contest(findings, 'fro-standard-cp', size)}; "
-            f"ComplEx: {_contest(findings, 'fro-standard-complex', size)}",
+            "FRO and N3 do not differ in the Standard setting", no_numbers, f"FRO less N3, {norms}"
         ),
         Claim(
             "The nuclear 2-norm is no better than N3, and slower for CP",
             f"{printed.NUC2_SLOWER} times slower, on FB15K",
-            f"{_contest(findings, 'nuc2', size)}; {_pace(findings, size)}",
+            f"{said('nuc2')}; {_pace(findings, size)}",
+        ),
+        Claim("Adam is no better than Adagrad", no_numbers, said("adam")),
+        Claim(
+            "Weights by frequency may help", no_numbers, f"without weights: {said('unweighted')}"
         ),
         Claim(
-            "Adam is no better than Adagrad",
-            "no numbers",
-            _contest(findings, "adam", size),
-        ),
-        Claim(
-            "Weights by frequency may help",
-            "no numbers",
-            f"without weights: {_contest(findings, 'unweighted', size)}",
-        ),
-        Claim(
-            f"The best MRR is reached within {printed.WITHIN_EPOCHS} epochs",
-            f"{printed.WITHIN_EPOCHS} of 100 epochs",
+            f"The best MRR is reached within {within} epochs",
+            f"{within} of 100 epochs",
             _within(findings),
         ),
         Claim("The batch size matters, and differently by setting", "up to .1", _apart(findings)),
@@ -144,6 +137,10 @@ def _published_categories(row: str) -> dict[str, float]:
     return dict(zip(printed.BY_CATEGORY, printed.CATEGORIES[row][1], strict=True))
 
 
+def _rescues(test: dict[str, float]) -> str:
+    return "; ".join(_rescue(test, dataset) for dataset in ("WN18", "FB15K"))
+
+
 def _rescue(test: dict[str, float], dataset: str) -> str:
     both = [test.get(f"{dataset}-cp-n3-{setting}") for setting in SETTINGS]
     shown = [number(mrr) for mrr in both if mrr is not None]
@@ -173,7 +170,7 @@ def signed(value: float) -> str:
     return f"{'-' if value < 0 else '+'}{number(abs(value))}"
 
 
-def _contest(findings: Findings, contest: str, size: str) -> str:
+def _contest(findings: Findings, size: str, contest: str) -> str:
     """The difference of MRR, its interval and the test by fact."""
     found = findings.records.get(name_of(contest, size))
     if found is None:
@@ -224,8 +221,7 @@ def _within(findings: Findings) -> str:
 
 
 def _gain_after(record: Record) -> float:
-    early = [mrr for epoch, mrr in _curve(record).items() if epoch <= printed.WITHIN_EPOCHS]
-    return float(record["metrics"]["mrr"]) - max(early)
+    return float(record["metrics"]["mrr"]) - _best_within(record, printed.WITHIN_EPOCHS)
 
 
 def _apart(findings: Findings) -> str:
@@ -240,6 +236,10 @@ def _apart(findings: Findings) -> str:
         widest = max(gaps, key=abs)
         found.append(f"{setting}: up to {signed(widest)}, at the end {signed(gaps[-1])}")
     return f"MRR of 100 less 400 facts a step, {'; '.join(found)}"
+
+
+def _best_within(record: Record, epochs: int) -> float:
+    return max(mrr for epoch, mrr in _curve(record).items() if epoch <= epochs)
 
 
 def _curve(record: Record) -> dict[int, float]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
 from trifact.paper import archive
-from trifact.paper.archive import FORMAT, Record
+from trifact.paper.archive import Record
 from trifact.paper.keptranks import evaluation_of
 from trifact.paper.reproduction import Workshop
 from trifact.run.comparison import Contestant, compare, pooled
@@ -47,8 +47,10 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
 
     The first pair is compared in full, all of them `pooled`.
     """
-    path, kept = shop.results / f"{name}.json", archive.read(shop.results / f"{name}.json")
-    factors = [record["evaluation"]["run"]["factors_sha256"] for pair in pairs for record in pair]
+    path = shop.results / f"{name}.json"
+    kept = archive.read(path, "factors")
+    runs = [record for pair in pairs for record in pair]
+    factors = [record["evaluation"]["run"]["factors_sha256"] for record in runs]
     if kept is not None and kept["factors"][: len(factors)] == factors:
         return kept  # of these seeds, and perhaps of more
     graph = load(pairs[0][0]["recipe"]["dataset"], progress=shop.progress)
@@ -57,10 +59,9 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
     ]
     found = compare(*contestants[0])
     del found["by_predicate"]
-    record = {"format": FORMAT, "name": name, "commit": shop.code, "factors": factors}
-    both = [run for pair in pairs for run in pair]
-    record |= {**found, "runs": [run["name"] for run in both], "pooled": pooled(contestants)}
-    record["precisions"] = sorted({run["config"]["precision"] for run in both})
+    record = {**archive.begun(name, code=shop.code), "factors": factors, **found}
+    record |= {"runs": [run["name"] for run in runs], "pooled": pooled(contestants)}
+    record["precisions"] = sorted({run["config"]["precision"] for run in runs})
     archive.write(path, record)
     return record
 

@@ -8,7 +8,7 @@ import torch
 
 from trifact.graph.graph import Graph
 from trifact.paper.recipes import Recipe
-from trifact.paper.reproduction import Workshop, finished, run_folder
+from trifact.paper.reproduction import Workshop, finished, run_folders
 from trifact.run.folder import HISTORY
 from trifact.run.history import read
 from trifact.run.machine import flop_of_products, probed_flops
@@ -19,8 +19,8 @@ from trifact.run.preparation import type_of_products, width_of, with_precision
 def undone(recipe: Recipe, seeds: int, shop: Workshop) -> list[Recipe]:
     """What is without a record: the recipe, and what it chooses with other seeds."""
     record = finished(recipe, shop)
-    if record is None:  # before the choice is made, any value will do: all cost the same
-        return [recipe, *recipe.sown(seeds, recipe.choice.values[0] if recipe.choice else None)]
+    if record is None:
+        return [recipe, *recipe.example.sown(seeds)]
     others = recipe.sown(seeds, record["choice"].get("chosen"))
     return [other for other in others if finished(other, shop) is None]
 
@@ -36,11 +36,11 @@ def ahead(recipes: list[Recipe], graph: Graph, shop: Workshop) -> tuple[int, flo
 
 def epochs_left(recipe: Recipe, shop: Workshop) -> int:
     """The most epochs that are to be trained for its record; patience may end it before."""
-    choice, epochs = recipe.choice, recipe.train.epochs
-    if choice:
-        epochs += (len(choice.values) - 1) * choice.epochs
-    folders = [run_folder(recipe, shop, value) for value in (choice.values if choice else [None])]
-    return max(0, epochs - sum(len(read(folder / HISTORY)) for folder in folders))
+    epochs = recipe.train.epochs
+    if recipe.choice:
+        epochs += (len(recipe.choice.values) - 1) * recipe.choice.epochs
+    done = sum(len(read(folder / HISTORY)) for folder in run_folders(recipe, shop))
+    return max(0, epochs - done)
 
 
 def seconds_an_epoch(config: TrainConfig, graph: Graph, queries: int) -> float:

@@ -21,7 +21,6 @@ FOLDER = "ranks"
 def keep(ranked: Ranked, name: str, results: Path) -> dict[str, str]:
     """Write the ranks of a record; what the record says of them."""
     path = _place(name, results)
-    path.parent.mkdir(parents=True, exist_ok=True)
     ranked.save(path)
     return {"file": f"{FOLDER}/{path.name}", "sha256": sha256(path)}
 

@@ -72,6 +72,11 @@ class Recipe:
         train = self.train.replace(**{self.choice.setting: value})
         return replace(self, train=train, choice=None)
 
+    @property
+    def example(self) -> Recipe:
+        """Settled, with any of its values: what it costs does not depend on them."""
+        return self.settled(self.choice.values[0]) if self.choice else self
+
     def sown(self, seeds: int, chosen: float | None = None) -> list[Recipe]:
         """The same with other seeds, from 1 on; of a choice, with the value that was chosen."""
         settled = self if chosen is None else self.settled(chosen)

@@ -7,7 +7,6 @@ facts are looked at when nothing is left to decide.
 
 from __future__ import annotations
 
-import json
 import math
 import signal
 import time
@@ -19,6 +18,7 @@ from typing import Any
 from trifact.errors import ConfigError, DivergedError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.loading import load
+from trifact.graph.storage import read_summary
 from trifact.paper import archive, keptranks
 from trifact.paper.archive import Record
 from trifact.paper.recipes import Recipe
@@ -26,7 +26,6 @@ from trifact.progress import Progress, silent
 from trifact.run import checkpoint, training
 from trifact.run.evaluation import as_usual, evaluate, is_current, read_evaluation
 from trifact.run.folder import CHECKPOINTS, CONFIG, read_config
-from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.preparation import with_precision
 from trifact.run.run import Run
@@ -103,8 +102,7 @@ def _in_one_precision(recipe: Recipe, graph: Graph, shop: Workshop) -> Recipe:
     """The recipe with one precision for all its values: that of a run of it, or what pays here."""
     if recipe.train.precision != "auto":
         return recipe
-    values = recipe.choice.values if recipe.choice else (None,)
-    folders = [run_folder(recipe, shop, value) for value in values]
+    folders = run_folders(recipe, shop)
     begun = [read_config(folder) for folder in folders if (folder / CONFIG).exists()]
     precision = (begun or [with_precision(recipe.train, graph)])[0].precision
     return replace(recipe, train=recipe.train.replace(precision=precision))
@@ -113,7 +111,7 @@ def _in_one_precision(recipe: Recipe, graph: Graph, shop: Workshop) -> Recipe:
 def finished(recipe: Recipe, shop: Workshop) -> Record | None:
     """The record of a recipe, if there is nothing left to do for it."""
     path = _place(recipe, shop)
-    record = archive.read(path)
+    record = archive.read(path, "config", "choice", "evaluation")
     if record is None or not is_done(record, recipe, path):
         return None
     return None if shop.ranked and not keptranks.are_kept(record, shop.results) else record
@@ -127,7 +125,7 @@ def is_done(record: Record, recipe: Recipe, path: Path) -> bool:
     """Whether a record is of this recipe, with all epochs and values; one of another is refused."""
     try:
         config = TrainConfig.from_values(record["config"])
-    except (ConfigError, KeyError) as error:
+    except ConfigError as error:
         raise RunError(f"{path}: this is no record of a run ({error}); move it away") from None
     open_ones = {recipe.choice.setting} if recipe.choice else set[str]()
     _refuse_another(path, difference(config, recipe.train, open_ones))
@@ -171,8 +169,7 @@ def trained(graph: Graph, config: TrainConfig, path: Path, *, shop: Workshop) ->
 
 def _check_same(path: Path, config: TrainConfig, graph: Graph) -> None:
     _refuse_another(path, difference(read_config(path), config, set()))
-    kept = json.loads((path / "graph.json").read_text(encoding="utf-8"))
-    if kept["content_hash"] != graph.content_hash:
+    if read_summary(path)["content_hash"] != graph.content_hash:
         _refuse_another(path, f"it was trained on other facts than those of {graph.name} now")
 
 
@@ -215,18 +212,20 @@ def _try(recipe: Recipe, value: float, graph: Graph, *, shop: Workshop) -> Recor
         shop.say(str(error))
         return {"value": value, "mrr": -1.0, "history": []}
     epochs = [epoch for epoch in history if epoch.epoch <= recipe.choice.epochs]
-    return {"value": value, "mrr": best_mrr(epochs), "history": [asdict(e) for e in epochs]}
-
-
-def best_mrr(epochs: list[Epoch]) -> float:
-    """The best validation MRR of some epochs."""
-    return max(epoch.mrr for epoch in epochs if epoch.mrr is not None)
+    best = max(epoch.mrr for epoch in epochs if epoch.mrr is not None)
+    return {"value": value, "mrr": best, "history": [asdict(epoch) for epoch in epochs]}
 
 
 def run_folder(recipe: Recipe, shop: Workshop, value: float | None = None) -> Path:
     """Where a recipe is trained; of one with a choice, each value, and the best to the end."""
     trial = f"-{recipe.choice.setting}{value:g}" if recipe.choice else ""
     return shop.runs / f"{recipe.name}{trial}"
+
+
+def run_folders(recipe: Recipe, shop: Workshop) -> list[Path]:
+    """Those of all its values; the only one of a recipe without a choice."""
+    values = recipe.choice.values if recipe.choice else [None]
+    return [run_folder(recipe, shop, value) for value in values]
 
 
 def _tested(run: Run, name: str, shop: Workshop) -> Record:
