@@ -77,7 +77,8 @@ class DiscoverConfig(Config):
         None, "only facts that are at least so probable; needs a calibration", low=0, high=1
     )
     predicates: tuple[str, ...] = option(
-        (), "only these predicates, by name or label, between commas; one with a comma in quotes"
+        (),
+        "only these predicates, by name or label, between commas; quotes keep commas and blanks",
     )
     per_predicate: int | None = option(None, "at most so many facts of one predicate", low=1)
     among: str = option(
