@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from trifact.errors import OutputError, RunError
+from trifact.wording import setting
 
 
 @contextmanager
@@ -123,7 +124,8 @@ def writing(path: Path) -> Iterator[None]:
 def refuse_existing(*paths: Path, overwrite: bool) -> None:
     """Refuse to write where something is, unless it is said to be replaced."""
     for path in [] if overwrite else filter(Path.exists, paths):
-        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
+        advice = f"say {setting('overwrite', True)} to replace it"
+        raise OutputError(f"{path}: it exists already; {advice}")
 
 
 def refuse_no_file(path: Path) -> None:

@@ -94,7 +94,7 @@ def test_tsv_keeps_a_row_on_a_line() -> None:
 def test_a_file_is_written_whole_and_not_over_another(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"found{ending}"
     write_answers(FOUND, path)
-    with pytest.raises(OutputError, match="it exists already; say --overwrite"):
+    with pytest.raises(OutputError, match="it exists already; say overwrite=True"):
         write_answers(FOUND, path)
     before = path.read_bytes()
     write_answers(FOUND, path, overwrite=True)

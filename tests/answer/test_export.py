@@ -179,7 +179,7 @@ def test_what_is_there_is_kept_unless_asked(odd: Graph, tmp_path: Path, form: st
     run, to = kept(tmp_path, odd), target(tmp_path, form)
     files = export(run, to, form=form)
     files[0].write_text("precious")
-    with pytest.raises(OutputError, match="it exists already; say --overwrite"):
+    with pytest.raises(OutputError, match="it exists already; say overwrite=True"):
         export(run, to, form=form)
     assert files[0].read_text() == "precious"
     export(run, to, form=form, overwrite=True)

@@ -136,7 +136,7 @@ def test_another_request_does_not_go_on_with_what_is_there(run: Run, tmp_path: P
 def test_a_standing_that_is_damaged_is_refused(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "new.tsv"
     pausing.beside(out).write_bytes(b"\x07" * 50)
-    with pytest.raises(OutputError, match=r"cannot be read .* --overwrite to begin anew"):
+    with pytest.raises(OutputError, match=r"cannot be read .* overwrite=True to begin anew"):
         kept(run, out)
     assert kept(run, out, overwrite=True)
 
@@ -144,7 +144,7 @@ def test_a_standing_that_is_damaged_is_refused(run: Run, tmp_path: Path) -> None
 def test_what_is_there_is_not_overwritten_unless_asked(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "new.tsv"
     out.write_text("mine")
-    with pytest.raises(OutputError, match="--overwrite"):
+    with pytest.raises(OutputError, match="overwrite=True"):
         kept(run, out)
     assert out.read_text() == "mine"
     assert kept(run, out, overwrite=True) != b"mine"

@@ -26,6 +26,7 @@ from trifact.run.folder import CONFIG
 from trifact.run.ranktable import Bools, Floats
 from trifact.run.reliability import FILE, FORMAT, is_current, read_kept
 from trifact.run.run import Run
+from trifact.wording import setting
 
 if TYPE_CHECKING:
     from trifact.answer.pool import Pool
@@ -148,7 +149,7 @@ def advice(run: Run) -> str:
     usable = int((~graph.known("train", "test").contains(distinct(graph.valid))).sum())
     if usable < FEWEST:
         needed = f"fitting one takes at least {FEWEST} validation facts"
-        return f"{needed}, and there are {usable}; train with more of them (--valid 0.1)"
+        return f"{needed}, and there are {usable}; train with more of them (see {setting('valid')})"
     made = f"make one with: trifact calibrate {shlex.quote(str(origin.path))}"
     taken_over = f" && trifact train --resume {shlex.quote(str(run.path))}"
     return made if origin is run else made + taken_over

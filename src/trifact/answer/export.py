@@ -33,6 +33,7 @@ from trifact.graph.graph import Graph
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run.run import Run
 from trifact.tensor.models import Model
+from trifact.wording import setting
 
 FILES = {"numpy": ".npz", "safetensors": ".safetensors"}
 FOLDERS = {
@@ -160,7 +161,7 @@ def _letters(names: list[str]) -> NDArray[np.str_]:
     if longest * len(names) > MOST_LETTERS:
         raise OutputError(
             f"a name of {longest:,} letters makes every name of a NumPy array as wide; "
-            "use --format parquet"
+            f"use {setting('format', 'parquet')}"
         )
     return np.array(names)
 
@@ -177,7 +178,8 @@ def _write_safetensors(tables: Tables, about: Mapping[str, str], parts: Parts) -
         header[f"{_kind(name)}_names"] = json.dumps([*table.names], ensure_ascii=False)
         header[f"{_kind(name)}_labels"] = json.dumps(_labels(table), ensure_ascii=False)
     if sum(len(text.encode()) for text in header.values()) > MOST_HEADER:
-        raise OutputError("safetensors cannot hold so many names; use --format parquet")
+        hint = f"use {setting('format', 'parquet')}"
+        raise OutputError(f"safetensors cannot hold so many names; {hint}")
     # copies of the predicates: the two halves of one table may not share memory
     tensors = {n: t.rows if _kind(n) == "entity" else t.rows.clone() for n, t in tables.items()}
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trifact.config import Config, option
 from trifact.errors import ConfigError
+from trifact.wording import setting
 
 SPLITS = ("train", "valid", "test")
 
@@ -111,4 +112,5 @@ class DiscoverConfig(Config):
 
 def _check_types(config: PredictConfig | DiscoverConfig) -> None:
     if (config.among == "types") != bool(config.types):
-        raise ConfigError("--among types and --types FILE go together; give both or none")
+        both = f"{setting('among', 'types')} and {setting('types')}"
+        raise ConfigError(f"{both} go together; give both or none")
