@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "trifact"
-GROUND = {"errors", "config", "progress", "durable"}
+GROUND = {"errors", "config", "progress", "durable", "wording"}
 BELOW = {
     "graph": GROUND,
     "tensor": GROUND,

@@ -95,11 +95,13 @@ def train(
     from trifact.answer.run import Run
     from trifact.graph.loading import loaded
     from trifact.run.options import TrainConfig
+    from trifact.run.signals import for_python
     from trifact.run.training import train as train_model
 
     folder = None if out is None else Path(out)
     config = TrainConfig.from_values(settings)
-    run = Run(train_model(loaded(graph), config, out=folder, on_epoch=on_epoch).path)
+    with for_python():
+        run = Run(train_model(loaded(graph), config, out=folder, on_epoch=on_epoch).path)
     calibrate_new(run, say=warnings.warn)
     return run
 
@@ -118,6 +120,7 @@ def search(
     script calls this below `if __name__ == "__main__":`.
     """
     from trifact.graph.loading import loaded
+    from trifact.run.signals import for_python
     from trifact.trials.found import Found
     from trifact.trials.options import SearchConfig
     from trifact.trials.search import begin
@@ -127,7 +130,8 @@ def search(
     chosen, given = read_space(space)
     config = SearchConfig.from_values({**given, **settings})
     made = begin(loaded(graph), chosen, config, out=None if out is None else Path(out))
-    made.run()
+    with for_python():
+        made.run()
     trials = best_first(made.trials())
     best = made.folder_of_best(trials)
     return Found(made.path, tuple(trials), None if best is None else load_run(best))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from trifact.errors import OutputError, RunError
+from trifact.wording import setting
 
 
 @contextmanager
@@ -45,21 +47,59 @@ def replacing_all(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
 
 
 @contextmanager
-def _part(path: Path, file: Path) -> Iterator[Path]:
-    """An empty file beside `file`, which `path` leads to.
+def alone(path: Path) -> Iterator[None]:
+    """Nobody else writes `path` while this lasts: a second process or thread is refused at once.
 
-    What is left of it at the end goes, and folders that were made for it.
+    The lock is a file beside it, and goes at the end; what a kill leaves of it locks nothing.
     """
+    file = Path(os.path.realpath(path))
+    lock = file.with_name(f".{file.name}.lock")
+    with _folder(path, file), ExitStack() as stack:
+        with writing(path):
+            held = stack.enter_context(lock.open("a"))
+            if not _locks(held, lock):
+                busy = "another process is writing here; wait for it, or give another name"
+                raise OutputError(f"{path}: {busy}")
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                lock.unlink()
+
+
+def _locks(file: IO[str], path: Path) -> bool:
+    """Whether an open file is locked now, and still is the one at `path`."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+@contextmanager
+def _part(path: Path, file: Path) -> Iterator[Path]:
+    """An empty file beside `file`, which `path` leads to; what is left of it at the end goes."""
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    with _folder(path, file):
+        try:
+            with writing(path):
+                part.touch()
+            yield part
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _folder(path: Path, file: Path) -> Iterator[None]:
+    """The folder of `file`, which `path` leads to; if it was made for this, it goes when empty."""
     made = [folder for folder in file.parents if not os.path.exists(folder)]  # noqa: PTH110 - never raises
     try:
         with writing(path):
             file.parent.mkdir(parents=True, exist_ok=True)
-            part.touch()
-        yield part
+        yield
     finally:
         with suppress(OSError):
-            part.unlink(missing_ok=True)
             for folder in made:
                 folder.rmdir()  # which a file in it, such as the one just written, forbids
 
@@ -84,7 +124,8 @@ def writing(path: Path) -> Iterator[None]:
 def refuse_existing(*paths: Path, overwrite: bool) -> None:
     """Refuse to write where something is, unless it is said to be replaced."""
     for path in [] if overwrite else filter(Path.exists, paths):
-        raise OutputError(f"{path}: it exists already; say --overwrite to replace it")
+        advice = f"say {setting('overwrite', True)} to replace it"
+        raise OutputError(f"{path}: it exists already; {advice}")
 
 
 def refuse_no_file(path: Path) -> None:

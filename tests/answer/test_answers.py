@@ -45,6 +45,20 @@ def test_it_becomes_frames_with_the_same_rows() -> None:
     assert FOUND.to_pandas()["object"].tolist() == list(FOUND.columns["object"])
 
 
+@pytest.mark.parametrize("rows", [0, 2])
+def test_frames_have_the_same_types_where_nothing_stands(rows: int) -> None:
+    pytest.importorskip("pandas"), pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    full = Answers({"object": ["a"], "score": [0.5], "known": [True], "facts": [3]})
+    bare = Answers({name: [None] * rows for name in full.columns})
+    assert bare.to_arrow().schema == full.to_arrow().schema
+    assert bare.to_polars().schema == full.to_polars().schema
+    types = bare.to_pandas().dtypes.to_dict()
+    assert all(types[name] == full.to_pandas().dtypes[name] for name in ("object", "score"))
+    if not rows:  # pandas has no missing whole numbers
+        assert types == full.to_pandas().dtypes.to_dict()
+    assert bare.to_arrow().to_pylist() == bare.to_polars().rows(named=True) == list(bare)
+
+
 def test_json_and_csv_read_back() -> None:
     assert json.loads(FOUND.to_json()) == list(FOUND)
     rows = list(csv.DictReader(io.StringIO(FOUND.to_csv())))
@@ -80,7 +94,7 @@ def test_tsv_keeps_a_row_on_a_line() -> None:
 def test_a_file_is_written_whole_and_not_over_another(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"found{ending}"
     write_answers(FOUND, path)
-    with pytest.raises(OutputError, match="it exists already; say --overwrite"):
+    with pytest.raises(OutputError, match="it exists already; say overwrite=True"):
         write_answers(FOUND, path)
     before = path.read_bytes()
     write_answers(FOUND, path, overwrite=True)

@@ -15,7 +15,14 @@ from scripts import check_calibration
 
 import trifact
 from tests.run.conftest import KeepRun
-from trifact.answer.calibration import Calibration, adopt, calibrate, judge, read_calibration
+from trifact.answer.calibration import (
+    Calibration,
+    adopt,
+    advice,
+    calibrate,
+    judge,
+    read_calibration,
+)
 from trifact.answer.chances import measures
 from trifact.answer.options import CalibrateConfig
 from trifact.cli.calibrating import run_calibration
@@ -244,6 +251,27 @@ def test_a_refit_adopts_the_calibration_and_says_so(keep_run: KeepRun, towns: Gr
     assert again.record["fitted"]["note"] == "fitted before the refit"
     assert again.record["fitted"]["factors_sha256"] == first.record["factors_sha256"]
     assert again.record["factors_sha256"] == refit.factors_hash()
+
+
+def test_calibrate_is_recommended_only_where_it_can_do_something(
+    keep_run: KeepRun, towns: Graph
+) -> None:
+    assert len(towns.valid) >= 5
+    own, few = keep_run(towns), keep_run(replace(towns, valid=towns.valid[:4]), "few")
+    assert advice(own) == f"make one with: trifact calibrate {own.path}"
+    known = keep_run(
+        replace(towns, train=in_order(np.concatenate([towns.train, towns.valid]))), "k"
+    )
+    for run, count in ((few, 4), (known, 0)):  # of the last one train has all
+        assert advice(run).startswith(
+            f"fitting one takes at least 5 validation facts, and there are {count};"
+        )
+        with pytest.raises(RunError):
+            calibrate(run)
+    refit = keep_run(towns.all_in_train(), "run/refit")
+    assert advice(refit) == f"{advice(own)} && trifact train --resume {refit.path}"
+    lost = keep_run(towns.all_in_train(), "few/refit")
+    assert advice(lost) == advice(few)
 
 
 def test_a_run_of_other_predicates_cannot_adopt_it(keep_run: KeepRun, towns: Graph) -> None:

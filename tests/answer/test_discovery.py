@@ -271,6 +271,26 @@ def test_a_predicate_with_a_comma_is_named_in_quotes(keep_run: KeepRun) -> None:
     assert shown == said(str(run.path), "--top", "100", "--predicates", "p1,p3")
 
 
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ('" likes"', {" likes"}),
+        ("likes", {"likes"}),
+        ('" likes" , likes', {" likes", "likes"}),
+        (" sees ", {"sees "}),
+        ('"say ""x"", y"', {'say "x", y'}),
+    ],
+)
+def test_predicates_in_quotes_are_what_they_are(
+    keep_run: KeepRun, tmp_path: Path, words: str, names: set[str]
+) -> None:
+    kinds = enumerate((" likes", "likes", "sees ", 'say "x", y'), 1)
+    facts = [(f"e{i}", p, f"e{(i + step) % 9}") for step, p in kinds for i in range(9)]
+    run, out = keep_run(trifact.load(facts, valid=0.0, test=0.0)), tmp_path / "new.json"
+    said(str(run.path), "--no-single", "--predicates", words, "--out", str(out))
+    assert {row["predicate"] for row in json.loads(out.read_text())} == names
+
+
 def test_the_command_says_where_there_is_no_estimate(keep_run: KeepRun) -> None:
     run = keep_run(DENSE.all_in_train())
     shown = " ".join(said(str(run.path)).split())

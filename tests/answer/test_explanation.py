@@ -16,7 +16,7 @@ import trifact
 from tests.answer.test_rows import made, small_graph
 from tests.run.conftest import keep
 from tests.run.conftest import poisoned as poisoned
-from trifact.answer.calibration import calibrate
+from trifact.answer.calibration import advice, calibrate
 from trifact.answer.explanation import _Question, explain
 from trifact.answer.options import ExplainConfig
 from trifact.answer.predictor import Predictor
@@ -24,6 +24,7 @@ from trifact.answer.rows import Rows
 from trifact.cli.explaining import run_explanation
 from trifact.errors import InputError, RunError
 from trifact.graph.graph import Graph
+from trifact.graph.known import in_order
 from trifact.progress import silent
 from trifact.run import training
 from trifact.run.options import TrainConfig
@@ -213,6 +214,27 @@ def test_it_is_printed_within_80_columns_and_as_json(
     labelled = keep_run(towns)
     run_explanation(labelled.path, ("Town 2", "likes", "e05"), settings={}, form="table")
     assert "Town 2 · likes · e05" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_its_probability_is_doubted_as_in_answers(
+    towns: Graph, keep_run: KeepRun, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held_out = np.concatenate([towns.valid, towns.test])
+    graph = replace(towns, valid=in_order(held_out[held_out[:, 1] != 2]), test=towns.test[:0])
+    run = keep_run(graph)
+    run_explanation(run.path, ("e01", "p2", "e03"), settings={"k": 1}, form=form)
+    assert f"no probabilities: the run has no calibration; {advice(run)}" in capsys.readouterr().err
+    calibrate(run)
+    run_explanation(run.path, ("e01", "p2", "e03"), settings={"k": 1}, form=form)
+    assert "are those of an average predicate" in capsys.readouterr().err
+    run_explanation(run.path, ("e01", "p1", "e03"), settings={"k": 1}, form=form)
+    assert capsys.readouterr().err == ""
+    false = [(f"e{i:02}", "p1", f"e{j:02}") for i in range(9) for j in range(9)]
+    calibrate(run, negatives=trifact.load(false, valid=0.0, test=0.0))
+    run_explanation(run.path, ("e01", "p1", "e03"), settings={"k": 1}, form=form)
+    assert "fitted on true facts and the false ones of" in capsys.readouterr().err
+    assert len(explain(run, ("e01", "p2", "e03")).to_dict()["doubts"]) == 2
 
 
 def test_a_summary_by_hand() -> None:

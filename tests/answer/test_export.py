@@ -27,6 +27,7 @@ from trifact.run.run import Run
 from trifact.tensor.models import MODELS
 
 Back = dict[str, NDArray[np.float32]]
+OTHERS = {"parquet": "complex", "word2vec": "distmult", "projector": "cp"}
 KINDS = {"entities": "entity", "subjects": "entity", "objects": "entity"}
 
 
@@ -168,7 +169,7 @@ def test_every_format_reads_back_to_the_bit(
 def test_a_folder_says_what_its_numbers_are(odd: Graph, tmp_path: Path, form: str) -> None:
     run = kept(tmp_path, odd)
     export(run, tmp_path / "out", form=form)
-    about = json.loads((tmp_path / "out" / "about.json").read_text(encoding="utf-8"))
+    about = json.loads((tmp_path / "out" / f"about-{form}.json").read_text(encoding="utf-8"))
     assert about["factors_sha256"] == run.factors_hash()
     assert (about["model"], about["rank"], about["row"]) == ("complex", "3", "[re | im]")
 
@@ -178,7 +179,7 @@ def test_what_is_there_is_kept_unless_asked(odd: Graph, tmp_path: Path, form: st
     run, to = kept(tmp_path, odd), target(tmp_path, form)
     files = export(run, to, form=form)
     files[0].write_text("precious")
-    with pytest.raises(OutputError, match="it exists already; say --overwrite"):
+    with pytest.raises(OutputError, match="it exists already; say overwrite=True"):
         export(run, to, form=form)
     assert files[0].read_text() == "precious"
     export(run, to, form=form, overwrite=True)
@@ -255,6 +256,16 @@ def test_the_command_says_what_it_wrote(
     torch.testing.assert_close(
         torch.from_numpy(from_safetensors(to, odd)["entities"]), Run(path).factors()["entity"]
     )
+
+
+def test_every_format_in_a_folder_says_what_it_is(odd: Graph, tmp_path: Path) -> None:
+    runs = {form: kept(tmp_path / form, odd, OTHERS[form]) for form in FOLDERS}
+    for form, run in runs.items():
+        export(run, tmp_path / "out", form=form)
+    for form in FOLDERS:
+        about = json.loads((tmp_path / "out" / f"about-{form}.json").read_text(encoding="utf-8"))
+        assert about["model"] == OTHERS[form]
+        READERS[form](tmp_path / "out", odd)
 
 
 def test_files_of_another_model_do_not_stay(odd: Graph, tmp_path: Path) -> None:

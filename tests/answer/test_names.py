@@ -137,3 +137,15 @@ def test_where_ends_are_equal_the_whole_decides() -> None:
     names = ["/film/film/country", "/people/person/country", "/film/firm/county"]
     found = near("people/person/country", names, {})
     assert found[:1] == ["'/people/person/country'"]
+
+
+def test_blanks_at_the_ends_of_a_name_tell_it_from_others_and_else_do_not_matter() -> None:
+    facts = [("a", " likes", "b"), ("a", "likes", "c"), ("b", " has ", "c"), ("b", "has  ", "d")]
+    names = Names(trifact.load([*facts, ("c", "is near ", "d")]))
+    found = [names.predicate(name) for name in (" likes", "likes", "is near", " is near ")]
+    assert [names.graph.predicates[j] for j in found] == [" likes", "likes", *["is near "] * 2]
+    with pytest.raises(InputError, match=r"several; say which predicate: ' has ', 'has  '"):
+        names.predicate("has")
+    for nobody in ("", " "):
+        with pytest.raises(InputError, match="there is no predicate"):
+            names.predicate(nobody)

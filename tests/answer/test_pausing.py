@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import trifact
 from tests.answer.test_sweep import DENSE
 from tests.run.conftest import KeepRun
+from trifact import durable
 from trifact.answer import discovery, pausing
 from trifact.answer.calibration import calibrate
 from trifact.answer.discovery import Interrupted, discover
@@ -134,7 +136,7 @@ def test_another_request_does_not_go_on_with_what_is_there(run: Run, tmp_path: P
 def test_a_standing_that_is_damaged_is_refused(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "new.tsv"
     pausing.beside(out).write_bytes(b"\x07" * 50)
-    with pytest.raises(OutputError, match=r"cannot be read .* --overwrite to begin anew"):
+    with pytest.raises(OutputError, match=r"cannot be read .* overwrite=True to begin anew"):
         kept(run, out)
     assert kept(run, out, overwrite=True)
 
@@ -142,7 +144,7 @@ def test_a_standing_that_is_damaged_is_refused(run: Run, tmp_path: Path) -> None
 def test_what_is_there_is_not_overwritten_unless_asked(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "new.tsv"
     out.write_text("mine")
-    with pytest.raises(OutputError, match="--overwrite"):
+    with pytest.raises(OutputError, match="overwrite=True"):
         kept(run, out)
     assert out.read_text() == "mine"
     assert kept(run, out, overwrite=True) != b"mine"
@@ -151,3 +153,88 @@ def test_what_is_there_is_not_overwritten_unless_asked(run: Run, tmp_path: Path)
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be written"):
         kept(run, tmp_path / "file" / "new.tsv")
+
+
+def test_ctrl_c_in_python_is_no_error_that_a_loop_goes_on_over(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out, keep = kept(run, tmp_path / "whole.tsv"), tmp_path / "new.tsv", pausing.keep
+
+    def keep_and_ask(path: Path, request: pausing.Request, standing: pausing.Standing) -> None:
+        keep(path, request, standing)
+        if standing.done == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(pausing, "keep", keep_and_ask)
+    with pytest.raises(KeyboardInterrupt, match="go on with the same command or call"):
+        trifact.load_run(run.path).discover(out, top=30)
+    assert kept(run, out) == whole
+
+
+def full_disk(monkeypatch: pytest.MonkeyPatch, *endings: str) -> None:
+    """From now on nothing can be written to files that end so."""
+    sync = durable._sync
+
+    def full(path: Path) -> None:
+        if path.name.endswith(tuple(f"{ending}.{os.getpid()}.part" for ending in endings)):
+            raise OSError(28, "No space left on device")
+        sync(path)
+
+    monkeypatch.setattr(durable, "_sync", full)
+
+
+def test_a_standing_that_cannot_be_kept_does_not_end_the_discovery(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out, said = kept(run, tmp_path / "whole.tsv"), tmp_path / "new.tsv", list[str]()
+    fill = after(2, lambda: full_disk(monkeypatch, ".discovery"))
+    assert kept(run, out, progress=fill, say=said.append) == whole
+    (sentence,) = said
+    assert "No space left on device); the discovery goes on, but" in sentence
+    assert [path.name for path in tmp_path.glob("*new.tsv*")] == ["new.tsv"]
+
+
+def test_what_could_not_be_kept_is_not_said_to_be(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out = kept(run, tmp_path / "whole.tsv"), tmp_path / "new.tsv"
+
+    def fill_and_ask() -> None:
+        full_disk(monkeypatch, ".discovery")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted, match=r"could not be kept: .*goes on from where it was kept"):
+        kept(run, out, progress=after(4, fill_and_ask))
+    monkeypatch.undo()  # there is room again
+    assert kept(run, out) == whole
+
+
+def test_a_disk_on_which_the_result_has_no_room_ends_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "new.tsv"
+    fill = after(2, lambda: full_disk(monkeypatch, ".discovery", ".tsv"))
+    with pytest.raises(OutputError, match=r"new.tsv: .*No space left on device"):
+        kept(run, out, progress=fill, say=[].append)
+    assert not out.exists()
+
+
+def test_a_second_discovery_to_the_same_file_is_refused(run: Run, tmp_path: Path) -> None:
+    whole, out = kept(run, tmp_path / "whole.tsv"), tmp_path / "folder" / "new.tsv"
+    refused = list[str]()
+
+    def second() -> None:
+        with pytest.raises(OutputError, match="another process is writing here") as error:
+            kept(run, out, overwrite=True)
+        refused.append(str(error.value))
+        assert kept(run, out.with_name("other.tsv")) == whole
+
+    assert kept(run, out, progress=after(3, second)) == whole
+    assert len(refused) == 1
+    assert sorted(path.name for path in out.parent.iterdir()) == ["new.tsv", "other.tsv"]
+
+
+def test_the_lock_of_a_process_that_was_killed_locks_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / ".new.tsv.lock").touch()
+    assert kept(run, tmp_path / "new.tsv")
+    assert not (tmp_path / ".new.tsv.lock").exists()

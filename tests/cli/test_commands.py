@@ -257,7 +257,7 @@ def test_a_picture_is_where_it_is_said_to_be(tmp_path: Path) -> None:
         (("data", "list", "fb15"), "did you mean FB15K"),
         (("data", "convert", "World", "x.docx"), "end the name in one of these"),
         (("data", "describe", "World", "--valid", "7"), "valid must be at most 0.5"),
-        (("data", "describe", "World", "--columns", "a\nb"), "columns must be str between commas"),
+        (("data", "describe", "World", "--columns", "a\nb"), "columns must be three, not 1"),
     ],
 )
 def test_a_mistake_gets_one_sentence(words: tuple[str, ...], sentence: str, tmp_path: Path) -> None:

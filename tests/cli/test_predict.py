@@ -73,7 +73,7 @@ def test_who_can_have_no_probabilities_is_told_so(tmp_path: Path) -> None:
     training.train(graph, quick, out=tmp_path / "run")
     for words in (("predict", "run", "a", "likes"), ("discover", "run")):
         said = run(*words, cwd=tmp_path).stderr
-        assert "there is no validation fact to fit one on" in said
+        assert "fitting one takes at least 5 validation facts, and there are 0; train with" in said
         assert "trifact calibrate" not in said
 
 

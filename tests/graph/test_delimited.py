@@ -172,7 +172,7 @@ def test_a_first_line_that_may_be_a_header_is_a_fact_and_said(
 ) -> None:
     graph = trifact.load(file("f.csv", content), valid=0.0, test=0.0, **options)
     first = ", ".join(content.partition("\n")[0].split(",")[:3])
-    note = f"f.csv: its first line is read as a fact ({first}); if it is a header, say --header yes"
+    note = f"f.csv: its first line is read as a fact ({first}); if it is a header, say header='yes'"
     assert (note in graph.notes) == said
     assert any("first line" in each for each in graph.notes) == said
     assert len(graph.train) == content.count("\n") - (options.get("header") == "yes")
@@ -242,9 +242,9 @@ def test_a_line_within_quotes_is_no_comment(file: Make) -> None:
     ("kind", "content", "problem"),
     [
         ("tsv", "a\tp\tb\na\tp\n", r"f:2: expected 3 columns, found 2$"),
-        ("tsv", "a\tp\tb\na\tp\tb\tc\n", r"f:2: expected 3 columns, found 4; choose .*--columns"),
+        ("tsv", "a\tp\tb\na\tp\tb\tc\n", r"f:2: expected 3 columns, found 4; choose .*columns$"),
         ("tsv", "a p b\n", r"f:1: expected 3 columns, found 1; another separator"),
-        ("tsv", "# a, b\na\tp\tb\n", r"f:1: expected 3 columns, found 1; a comment\? .*--comment"),
+        ("tsv", "# a, b\na\tp\tb\n", r"f:1: expected 3 columns, found 1; a comment\? see comment;"),
         ("tsv", "a\tp\tb\r\n\r\na\tp\t\r\n", r"f:3: the object is empty"),
         ("tsv", "\tp\tb\n", r"f:1: the subject is empty"),
         ("csv", 'a,p,b\na,"",b\n', r"f:2: the predicate is empty"),

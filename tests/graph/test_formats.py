@@ -119,6 +119,6 @@ def test_what_a_format_cannot_use_is_refused(
     name: str, options: dict[str, object], file: Make
 ) -> None:
     content = b"PAR1\0" if name == "f.parquet" else b"<a> <b> <c> .\n"
-    problem = f"{name}: --{next(iter(options))} cannot be given for .*; leave it out"
+    problem = f"{name}: {next(iter(options))} cannot be given for .*; leave it out"
     with pytest.raises(InputError, match=problem):
         choose(Source.at(file(name, content), cap=1), LoadConfig.from_values(options))

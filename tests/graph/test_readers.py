@@ -183,7 +183,7 @@ def test_memory_is_bounded_by_spilling_or_by_an_error() -> None:
         assert table.add_query("train", wide) == 100_000
         table.query("set memory_limit = '40MB'")
         table.query("set max_temp_directory_size = '0KB'")
-        with pytest.raises(InputError, match="do not fit into memory; raise --memory-mb"):
+        with pytest.raises(InputError, match="do not fit into memory; raise memory_mb"):
             table.to_ids()
 
 

@@ -180,7 +180,7 @@ def test_files_are_written_together_or_not_at_all(tmp_path: Path) -> None:
 def test_what_exists_is_replaced_only_if_asked(tmp_path: Path) -> None:
     graph, path = graph_of([("a", "p", "b")]), tmp_path / "f.tsv"
     path.write_text("precious")
-    with pytest.raises(OutputError, match="exists already; say --overwrite"):
+    with pytest.raises(OutputError, match="exists already; say overwrite=True"):
         write_facts(graph, {path: graph.train})
     assert path.read_text() == "precious"
     write_facts(graph, {path: graph.train}, overwrite=True)

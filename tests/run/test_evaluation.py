@@ -179,6 +179,16 @@ def test_candidates_by_type_share_one_with_those_of_train(
     assert found.metrics["protocol"]["types"] == "types.tsv"
 
 
+def test_a_file_of_types_may_call_entities_by_label(tmp_path: Path) -> None:
+    by_name, by_label = tmp_path / "names.tsv", tmp_path / "labels.tsv"
+    by_name.write_text("e01\tcity\ne03\tcity\n")
+    by_label.write_text("Rome\tcity\ne03\tcity\nTwin\tcity\n")  # two are called Twin
+    labelled = replace(SMALL, entity_labels={1: "Rome", 4: "Twin", 5: "Twin"})
+    found, expected = of_types(labelled, by_label), of_types(SMALL, by_name)
+    assert found.entities.tolist() == expected.entities.tolist()
+    assert 3 in found.of(0).tolist()  # of the type of Rome, which train has there
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [("e01\n", r"types.tsv:1: expected an entity"), ("x\ty\n", "for none of the graph's")],

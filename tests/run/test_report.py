@@ -121,7 +121,7 @@ def test_a_file_of_somebody_else_is_not_replaced_by_a_page(
     runs: list[Path], tmp_path: Path
 ) -> None:
     (tmp_path / "mine.html").write_text("precious")
-    with pytest.raises(OutputError, match="it exists already; say --overwrite"):
+    with pytest.raises(OutputError, match="it exists already; say overwrite=True"):
         write_report(runs, tmp_path / "mine.html")
     assert (tmp_path / "mine.html").read_text() == "precious"
     write_report(runs, tmp_path / "mine.html", overwrite=True)

@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pytest
 
+import trifact
 from tests.run.test_training import QUICK, graph
+from trifact.answer.discovery import Interrupted
+from trifact.errors import DivergedError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.run import training
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
+from trifact.run.signals import for_python
+from trifact.trials.search import SearchInterrupted
 
 __all__ = ["graph"]
 
@@ -68,3 +73,20 @@ def test_the_command_trains_stops_at_ctrl_c_and_goes_on(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "validation MRR" in resumed.stdout
     assert len(Run(tmp_path / "run").history) == done + 1
+
+
+@pytest.mark.parametrize("stopped", [training.Interrupted, SearchInterrupted, Interrupted])
+def test_in_python_who_stops_work_stops_the_script(stopped: type[TrifactError]) -> None:
+    with pytest.raises(KeyboardInterrupt, match="all is saved"), for_python():
+        raise stopped("stopped, all is saved")
+    with pytest.raises(TrifactError, match="diverged"), for_python():
+        raise DivergedError("training diverged")
+
+
+def test_ctrl_c_in_python_says_how_to_go_on(graph: Graph, tmp_path: Path) -> None:
+    def stop(epoch: Epoch) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt, match=r"all is saved; go on with: .* --resume"):
+        trifact.train(graph, out=tmp_path / "run", rank=4, epochs=3, on_epoch=stop)
+    assert len(training.resume(tmp_path / "run").history) == 3

@@ -16,6 +16,15 @@ from trifact.graph.sources import one_line
 from trifact.graph.writers import in_csv
 
 Cell = str | float | bool | None
+KINDS: dict[str, type] = {
+    "known": bool,
+    "facts": int,
+    **dict.fromkeys(
+        ("score", "probability", "drop", "similarity", "symmetry", "cosine", "inner"), float
+    ),
+}
+"""What stands in columns that are not text; to be known where nothing stands in them."""
+ARROW = {str: "string", float: "float64", int: "int64", bool: "bool_"}
 WIDEST = 32  # characters of a cell, printed
 BREAKS = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
@@ -64,17 +73,27 @@ class Answers:
         )
         return f"<table><tr>{head}</tr>{rows}</table>"
 
+    @property
+    def kinds(self) -> dict[str, type]:
+        """By column `str`, `float`, `int` or `bool`, also where there is no row."""
+        return {name: _kind(name, column) for name, column in self.columns.items()}
+
     def to_pandas(self) -> Any:  # noqa: ANN401
         """As a pandas DataFrame."""
-        return _library("pandas").DataFrame(dict(self.columns))
+        pandas, kinds = _library("pandas"), self.kinds
+        return pandas.DataFrame(
+            {n: pandas.Series(c, dtype=_dtype(kinds[n], c)) for n, c in self.columns.items()}
+        )
 
     def to_polars(self) -> Any:  # noqa: ANN401
         """As a polars DataFrame."""
-        return _library("polars").DataFrame(dict(self.columns))
+        return _library("polars").DataFrame(dict(self.columns), schema=self.kinds)
 
     def to_arrow(self) -> Any:  # noqa: ANN401
         """As an Arrow table."""
-        return _library("pyarrow").table(dict(self.columns))
+        arrow = _library("pyarrow")
+        types = {name: getattr(arrow, ARROW[kind])() for name, kind in self.kinds.items()}
+        return arrow.table({n: arrow.array(c, types[n]) for n, c in self.columns.items()})
 
     def to_json(self) -> str:
         """As JSON: a list with one object a row."""
@@ -94,6 +113,17 @@ class Answers:
         rows = (map(_plain, row.values()) for row in self)
         lines = chain([iter(self.columns)], rows)
         return "".join(separator.join(map(escaped, line)) + "\n" for line in lines)
+
+
+def _kind(name: str, column: Sequence[Cell]) -> type:
+    """By what stands in a column, the widest of it; by its name where nothing does."""
+    found = {type(cell) for cell in column if cell is not None}
+    return next((kind for kind in ARROW if kind in found), KINDS.get(name, str))
+
+
+def _dtype(kind: type, column: Sequence[Cell]) -> type:
+    """That of pandas, where only text and numbers with a point may be missing."""
+    return object if kind in (int, bool) and None in column else kind
 
 
 def written(cell: Cell) -> str:

@@ -27,11 +27,13 @@ from trifact.answer.reliability import brier, measured
 from trifact.durable import write_text
 from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
-from trifact.graph.known import Ints, KnownAnswers
+from trifact.graph.known import Ints, KnownAnswers, distinct
 from trifact.progress import Progress, silent
+from trifact.run.folder import CONFIG
 from trifact.run.ranktable import Floats
 from trifact.run.reliability import FILE, FORMAT, is_current, read_kept
 from trifact.run.run import Run
+from trifact.wording import setting
 
 if TYPE_CHECKING:
     from trifact.answer.pool import Pool
@@ -149,10 +151,25 @@ def _chances(graph: Graph, model: Model, config: CalibrateConfig) -> dict[str, A
 
 
 def advice(run: Run) -> str:
-    """How a run without one comes to a calibration."""
-    if len(run.graph().valid):
-        return f"make one with: trifact calibrate {shlex.quote(str(run.path))}"
-    return "there is no validation fact to fit one on; train with some (--valid 0.05)"
+    """How a run without one comes to a calibration; a refit takes over that of its run."""
+    origin = _origin(run)
+    graph = origin.graph()
+    usable = int((~graph.known("train", "test").contains(distinct(graph.valid))).sum())
+    if usable < FEWEST:
+        needed = f"fitting one takes at least {FEWEST} validation facts"
+        return f"{needed}, and there are {usable}; train with more of them (see {setting('valid')})"
+    made = f"make one with: trifact calibrate {shlex.quote(str(origin.path))}"
+    taken_over = f" && trifact train --resume {shlex.quote(str(run.path))}"
+    return made if origin is run else made + taken_over
+
+
+def _origin(run: Run) -> Run:
+    """The run that a refit was made from; any other run is its own."""
+    from trifact.run import training  # who has a calibration needs no training
+
+    path = run.path if run.path.name == training.REFIT else run.path.resolve()
+    is_refit = path.name == training.REFIT and (path.parent / CONFIG).exists()
+    return Run(path.parent) if is_refit else run
 
 
 def calibrate_new(
@@ -204,8 +221,7 @@ def read_calibration(run: Run) -> Calibration | None:
         return None
     if not is_current(run, kept):
         raise RunError(
-            f"{run.path / FILE}: it was made for other factors than the run now has; "
-            f"run `trifact calibrate {shlex.quote(str(run.path))}`"
+            f"{run.path / FILE}: it was made for other factors than the run now has; {advice(run)}"
         )
     try:
         return _calibration(kept)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ from trifact.answer.roles import likely
 from trifact.answer.shortlist import Found, Shortlist
 from trifact.answer.single import single_sides, unanswered
 from trifact.answer.sweep import Step, Sweep
-from trifact.errors import ConfigError, TrifactError
+from trifact.durable import alone
+from trifact.errors import ConfigError, OutputError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.graph.writers import write_facts
@@ -65,37 +67,41 @@ def discover(
     out: Path | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
+    say: Callable[[str], None] = warnings.warn,
 ) -> Discovery:
     """The best facts that the graph of a run lacks, among all pairs that make sense.
 
     They are written to `out`, if given; until then where the discovery stands is kept beside it
-    every half minute, and the same call goes on from there, however the first one ended.
+    every half minute, and the same call goes on from there, however the first one ended. If that
+    cannot be kept, this is said once, and the discovery goes on.
     """
     config, graph = config or DiscoverConfig(), run.graph()
     if out is not None:
         files.check_free(out, overwrite=overwrite, endings=ENDINGS)
-    factors, order = run.factors_hash(), _order(run, graph, config)
-    sweep = _sweep(run, graph, config, order)
-    run.refuse_change(factors)
-    pace = _Pace(sweep, progress)
-    if out is not None:
-        pace.keep_beside(out, _request(run, graph, config, factors), anew=overwrite)
-    pace.run()
-    found = _discovery(graph, sweep)
-    if out is not None:
-        _write(found, graph, out, overwrite=overwrite)
-        pausing.beside(out).unlink(missing_ok=True)
+    with nullcontext() if out is None else alone(out):
+        factors, order = run.factors_hash(), _order(run, graph, config)
+        sweep = _sweep(run, graph, config, order)
+        run.refuse_change(factors)
+        pace = _Pace(sweep, progress, say)
+        if out is not None:
+            pace.keep_beside(out, _request(run, graph, config, factors), anew=overwrite)
+        pace.run()
+        found = _discovery(graph, sweep)
+        if out is not None:
+            _write(found, graph, out, overwrite=overwrite)
+            pausing.beside(out).unlink(missing_ok=True)
     return found
 
 
 class _Pace:
     """The way through a sweep: shown, kept from time to time, and stopped when asked to."""
 
-    def __init__(self, sweep: Sweep, progress: Progress) -> None:
+    def __init__(self, sweep: Sweep, progress: Progress, say: Callable[[str], None]) -> None:
         self.sweep, self.progress, self.saved = sweep, progress, time.perf_counter()
         self.path: Path | None = None
         self.request: pausing.Request = {}
         self.interrupt = Interrupt()
+        self.say, self.said = say, False
 
     def keep_beside(self, out: Path, request: pausing.Request, *, anew: bool) -> None:
         """Keep where the sweep stands beside a file, and begin where it stood."""
@@ -115,17 +121,35 @@ class _Pace:
         self.progress(step.what, self.sweep.spent, self.sweep.cost)
         if self.path is None:
             return
-        if self.interrupt.asked or time.perf_counter() - self.saved >= SAVE_SECONDS:
-            self._keep()
         if self.interrupt.asked:
-            share = self.sweep.spent / self.sweep.cost
-            raise Interrupted(f"stopped after {share:.0%}, all is kept in {self.path}; "
-                              "go on with the same command")  # fmt: skip
+            raise self._stopped()
+        if time.perf_counter() - self.saved >= SAVE_SECONDS:
+            self._keep_if_possible()
+
+    def _stopped(self) -> Interrupted:
+        done, again = f"stopped after {self.sweep.spent / self.sweep.cost:.0%}", "the same command"
+        try:
+            self._keep()
+        except OutputError as error:
+            return Interrupted(f"{done}, which could not be kept: {error}; {again} or call goes on "
+                               "from where it was kept before")  # fmt: skip
+        return Interrupted(f"{done}, all is kept in {self.path}; go on with {again} or call")
+
+    def _keep_if_possible(self) -> None:
+        try:
+            self._keep()
+        except OutputError as error:
+            if not self.said:
+                self.say(f"{error}; the discovery goes on, but if it is stopped it can be resumed "
+                         "only from where it was kept before")  # fmt: skip
+            self.said = True
 
     def _keep(self) -> None:
         assert self.path is not None
-        pausing.keep(self.path, self.request, self.sweep.standing())
-        self.saved = time.perf_counter()
+        try:
+            pausing.keep(self.path, self.request, self.sweep.standing())
+        finally:
+            self.saved = time.perf_counter()
 
 
 def _sweep(run: Run, graph: Graph, config: DiscoverConfig, order: Order) -> Sweep:

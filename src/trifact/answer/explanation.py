@@ -55,6 +55,8 @@ class Explanation:
     """Where the fact itself is: in "train", "valid" or "test"; None if it is new."""
     probability: float | None
     """That the fact is true, by the run's calibration; None where it has none."""
+    doubts: tuple[str, ...]
+    """What to know about this probability: sentences."""
     facts: int
     """Of how many distinct facts the row was solved."""
     tried: int
@@ -94,12 +96,14 @@ def explain(
         drops = question.drops(full.point, tried, progress)
     order = np.argsort(-drops, kind="stable")[: config.k]
     likeness, like = _similar(graph, model, ids, config.k)
+    probability, doubts = _probability(run, graph, model, ids)
     return Explanation(
         fact=_named(graph, ids),
         labels=_labelled(graph, ids),
         side=config.side,
         split=next((name for name in graph.splits if _has(graph, name, ids)), None),
-        probability=_probability(run, graph, model, ids),
+        probability=probability,
+        doubts=tuple(doubts),
         facts=len(question.reached),
         tried=len(tried),
         trained=question.answer(question.trained)[0],
@@ -177,13 +181,17 @@ def _has(graph: Graph, split: str, fact: tuple[int, int, int]) -> bool:
     return bool((graph.splits[split] == fact).all(axis=1).any())
 
 
-def _probability(run: Run, graph: Graph, model: Model, fact: tuple[int, int, int]) -> float | None:
+def _probability(
+    run: Run, graph: Graph, model: Model, fact: tuple[int, int, int]
+) -> tuple[float | None, list[str]]:
+    """Of a fact, and what to know about it."""
     calibration = read_calibration(run)
     if calibration is None:
-        return None
+        return None, []
     score = fact_scores(model, torch.tensor([fact]), predicates=len(graph.predicates))
     train, facts = graph.known("train"), np.array([fact])
-    return float(calibration.probabilities(facts, score.double().numpy(), train)[0])
+    said = calibration.probabilities(facts, score.double().numpy(), train)
+    return float(said[0]), calibration.doubts(facts[:, 1])
 
 
 def _own_facts(graph: Graph, entity: int) -> Ints:

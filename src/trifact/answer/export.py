@@ -33,6 +33,7 @@ from trifact.graph.graph import Graph
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run.run import Run
 from trifact.tensor.models import Model
+from trifact.wording import setting
 
 FILES = {"numpy": ".npz", "safetensors": ".safetensors"}
 FOLDERS = {
@@ -42,7 +43,6 @@ FOLDERS = {
 }
 ENDINGS = (*FILES.values(), ".parquet", ".txt", ".tsv")  # of files, never of a folder
 TABLES = ("entities", "subjects", "objects", "predicates", "reciprocals")
-ABOUT = "about.json"
 PROJECTOR = "projector_config.pbtxt"  # the name that TensorBoard looks for
 DIGITS = "%.9g"  # as many as tell one float32 from another
 LINES = 2**20  # numbers that are written as text at a time
@@ -131,7 +131,12 @@ def _check_target(to: Path, form: str) -> None:
 
 def _names_in_folder(tables: Iterable[str], form: str) -> list[str]:
     names = [f"{table}{ending}" for table in tables for ending in FOLDERS[form]]
-    return [*names, *([PROJECTOR] if form == "projector" else []), ABOUT]
+    return [*names, *([PROJECTOR] if form == "projector" else []), _about_name(form)]
+
+
+def _about_name(form: str) -> str:
+    """By the format, so that several of them share a folder and each says what it is."""
+    return f"about-{form}.json"
 
 
 def _write_numpy(tables: Tables, about: Mapping[str, str], parts: Parts) -> None:
@@ -156,7 +161,7 @@ def _letters(names: list[str]) -> NDArray[np.str_]:
     if longest * len(names) > MOST_LETTERS:
         raise OutputError(
             f"a name of {longest:,} letters makes every name of a NumPy array as wide; "
-            "use --format parquet"
+            f"use {setting('format', 'parquet')}"
         )
     return np.array(names)
 
@@ -173,7 +178,8 @@ def _write_safetensors(tables: Tables, about: Mapping[str, str], parts: Parts) -
         header[f"{_kind(name)}_names"] = json.dumps([*table.names], ensure_ascii=False)
         header[f"{_kind(name)}_labels"] = json.dumps(_labels(table), ensure_ascii=False)
     if sum(len(text.encode()) for text in header.values()) > MOST_HEADER:
-        raise OutputError("safetensors cannot hold so many names; use --format parquet")
+        hint = f"use {setting('format', 'parquet')}"
+        raise OutputError(f"safetensors cannot hold so many names; {hint}")
     # copies of the predicates: the two halves of one table may not share memory
     tensors = {n: t.rows if _kind(n) == "entity" else t.rows.clone() for n, t in tables.items()}
     try:
@@ -193,7 +199,7 @@ def _write_parquet(tables: Tables, about: Mapping[str, str], parts: Parts) -> No
             "vector": vectors,
         }
         _copy(columns, parts[f"{name}.parquet"], rows=GROUP // table.rows.shape[1])
-    _write_about(about, parts)
+    _write_about(about, parts[_about_name("parquet")])
 
 
 def _copy(columns: Mapping[str, NDArray[np.object_]], part: Path, *, rows: int) -> None:
@@ -220,7 +226,7 @@ def _write_word2vec(tables: Tables, about: Mapping[str, str], parts: Parts) -> N
             for names, rows in table.blocks():
                 pairs = zip(map(word, names), rows, strict=True)
                 file.writelines(line % (token, *row) for token, row in pairs)
-    _write_about(about, parts)
+    _write_about(about, parts[_about_name("word2vec")])
 
 
 def word(name: str) -> str:
@@ -261,7 +267,7 @@ def _write_projector(tables: Tables, about: Mapping[str, str], parts: Parts) -> 
         for name in tables:
             places = f'tensor_path: "{name}-vectors.tsv" metadata_path: "{name}-metadata.tsv"'
             file.write(f'embeddings {{ tensor_name: "{name}" {places} }}\n')
-    _write_about(about, parts)
+    _write_about(about, parts[_about_name("projector")])
 
 
 def _cell(text: str) -> str:
@@ -269,9 +275,9 @@ def _cell(text: str) -> str:
     return " ".join(text.split()) or "?"
 
 
-def _write_about(about: Mapping[str, str], parts: Parts) -> None:
+def _write_about(about: Mapping[str, str], part: Path) -> None:
     text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
-    parts[ABOUT].write_text(text, encoding="utf-8")
+    part.write_text(text, encoding="utf-8")
 
 
 WRITERS: dict[str, Callable[[Tables, Mapping[str, str], Parts], None]] = {

@@ -13,7 +13,7 @@ from trifact.durable import refuse_existing, refuse_no_file, write_text
 from trifact.errors import OutputError
 from trifact.graph.storage import write_parquet
 
-TYPES = {"score": "double", "probability": "double", "known": "boolean"}
+TYPES = {str: "varchar", float: "double", int: "bigint", bool: "boolean"}
 ENDINGS = (".tsv", ".csv", ".json", ".parquet")
 
 
@@ -38,17 +38,9 @@ def write_answers(found: Answers, path: Path, *, overwrite: bool = False) -> Non
 def _write_parquet(found: Answers, path: Path) -> None:
     """Through text, which can be empty in every column, to the type that a column has."""
     arrays = {name: _text(column) for name, column in found.columns.items()}
-    typed = [f"{name}::{_type(name, column)} as {name}" for name, column in found.columns.items()]
+    typed = [f"{name}::{TYPES[kind]} as {name}" for name, kind in found.kinds.items()]
     write_parquet(path, arrays, f"select {', '.join(typed)} from columns")
 
 
 def _text(column: Sequence[Cell]) -> NDArray[np.object_]:
     return np.array([None if cell is None else str(cell) for cell in column], dtype=object)
-
-
-def _type(name: str, column: Sequence[Cell]) -> str:
-    """By what stands in the column, and by its name where nothing does."""
-    kinds = {type(cell) for cell in column if cell is not None}
-    if not kinds:
-        return TYPES.get(name, "varchar")
-    return "boolean" if kinds == {bool} else "varchar" if kinds & {str} else "double"

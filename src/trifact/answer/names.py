@@ -89,6 +89,8 @@ class _Index:
     def find(self, asked: Name, *, other: _Index) -> int:
         """The id of a name, `<name>`, a label, or the end of an IRI, in this order.
 
+        Else of a name that is the same but for blanks at its ends.
+
         One that is none of these may be a name of the `other` kind, and then this is said.
         """
         typed = as_text(asked)
@@ -100,6 +102,8 @@ class _Index:
             return self._only(found, name, "label")
         if found := self._ending(name):
             return self._only(found, name, "end")
+        if found := self._but_for_blanks(name):
+            return self._only(found, name, "name but for blanks")
         if other.names.find(name) is not None:
             others = {"entity": "entities", "predicate": "predicates"}[other.kind]
             raise InputError(f"there is no {self.kind} {typed!r}; it is one of the {others}")
@@ -128,6 +132,10 @@ class _Index:
     def _ending(self, name: str) -> list[int]:
         ending = (i for tail in ("", "/", "#") for i in self.names.ending(name + tail))
         return [i for i in ending if local_name(self.names[i]) == name]
+
+    def _but_for_blanks(self, name: str) -> list[int]:
+        wanted = name.strip()
+        return [i for i, known in enumerate(self.names) if known.strip() == wanted != ""]
 
 
 def local_name(name: str) -> str:

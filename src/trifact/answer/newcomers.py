@@ -22,9 +22,9 @@ from trifact.graph.sources import BadLines, Source
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run.matching import places
 from trifact.run.ranktable import Bools
+from trifact.wording import setting
 
 Facts = str | os.PathLike[str] | Iterable[Any]
-SKIP = "; --skip-bad-lines leaves such facts out"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def read_newcomers(graph: Graph, source: Facts, reading: LoadConfig | None = Non
     if lonely.any() and not (reading.skip_bad_lines and names):
         name = other.entities[int(np.argmax(lonely))]
         why = "is new, and has no fact with a predicate and another entity that the run knows"
-        raise place.error(f"{name!r} {why}; it needs one{SKIP if names else ''}", name)
+        raise place.error(f"{name!r} {why}; it needs one{place.way_out if names else ''}", name)
     kept &= ~lonely[theirs[:, [0, 2]]].any(axis=1)
     wider = Vocabulary.of([*graph.entities, *names])
     entities = places(other.entities, wider)
@@ -154,7 +154,8 @@ def _predicates(graph: Graph, other: Graph, facts: Ints, place: _Place) -> Ints:
             found[predicate] = names.predicate(name)
         except InputError as error:
             if not place.reading.skip_bad_lines:
-                raise place.error(f"{error.problem} (new ones need training){SKIP}", name) from None
+                problem = f"{error.problem} (new ones need training){place.way_out}"
+                raise place.error(problem, name) from None
     return found
 
 
@@ -164,6 +165,11 @@ class _Place:
 
     source: Facts
     reading: LoadConfig
+
+    @property
+    def way_out(self) -> str:
+        """What else one can do about facts that cannot be had."""
+        return f"; {setting('skip_bad_lines', True)} leaves such facts out"
 
     def error(self, problem: str, name: str = "") -> InputError:
         """The error with its place: the file, and the first line that has a name."""

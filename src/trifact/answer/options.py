@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trifact.config import Config, option
 from trifact.errors import ConfigError
+from trifact.wording import setting
 
 SPLITS = ("train", "valid", "test")
 
@@ -77,7 +78,8 @@ class DiscoverConfig(Config):
         None, "only facts that are at least so probable; needs a calibration", low=0, high=1
     )
     predicates: tuple[str, ...] = option(
-        (), "only these predicates, by name or label, between commas; one with a comma in quotes"
+        (),
+        "only these predicates, by name or label, between commas; quotes keep commas and blanks",
     )
     per_predicate: int | None = option(None, "at most so many facts of one predicate", low=1)
     among: str = option(
@@ -110,4 +112,5 @@ class DiscoverConfig(Config):
 
 def _check_types(config: PredictConfig | DiscoverConfig) -> None:
     if (config.among == "types") != bool(config.types):
-        raise ConfigError("--among types and --types FILE go together; give both or none")
+        both = f"{setting('among', 'types')} and {setting('types')}"
+        raise ConfigError(f"{both} go together; give both or none")

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from trifact.durable import replacing
 from trifact.errors import OutputError
+from trifact.wording import setting
 
 FORMAT = 2
 Request = dict[str, Any]
@@ -64,8 +65,8 @@ def read(path: Path, request: Request, *, anew: bool) -> Standing | None:
         problem = f"where a discovery stopped cannot be read ({error})"
     if anew:
         return None
-    hint = "repeat its command to finish it, give another --out, or say --overwrite to begin anew"
-    raise OutputError(f"{path}: {problem}; {hint}")
+    other = f"give another {setting('out')}, or say {setting('overwrite', True)} to begin anew"
+    raise OutputError(f"{path}: {problem}; repeat it as it was to finish it, {other}")
 
 
 def _text(request: Request) -> str:

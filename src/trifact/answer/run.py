@@ -89,13 +89,18 @@ class Run(run.Run):
         overwrite: bool = False,
         **settings: Any,  # noqa: ANN401
     ) -> Discovery:
-        """The most probable missing facts; `settings` are the fields of `DiscoverConfig`."""
+        """The most probable missing facts; `settings` are the fields of `DiscoverConfig`.
+
+        With `out`, Ctrl-C keeps where it stands, and the same call goes on from there.
+        """
         from trifact.answer.discovery import discover
         from trifact.answer.options import DiscoverConfig
+        from trifact.run.signals import for_python
 
         place = None if out is None else Path(out)
         config = DiscoverConfig.from_values(settings)
-        return discover(self, config, out=place, overwrite=overwrite)
+        with for_python():
+            return discover(self, config, out=place, overwrite=overwrite)
 
     def explain(self, subject: Name, predicate: Name, object: Name, **settings: Any) -> Explanation:  # noqa: A002, ANN401
         """What the probability of a fact rests on; `settings`: those of `ExplainConfig`."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +15,8 @@ from trifact.graph.known import Ints
 from trifact.graph.layouts import layout_of
 from trifact.graph.options import LoadConfig
 from trifact.graph.readers import read_in_order
-from trifact.graph.vocabulary import Vocabulary
 from trifact.progress import Progress, silent
+from trifact.run.matching import Called
 
 
 def score_file(
@@ -52,25 +50,16 @@ def score_file(
 
 def _ids(graph: Graph, rows: list[Row]) -> Ints:
     """Facts by name or label in the ids of a graph, (n, 3); -1 for a name it does not know."""
-    entities, predicates = (
-        (graph.entities, _by_label(graph.entity_labels)),
-        (graph.predicates, _by_label(graph.predicate_labels)),
-    )
+    entities = Called(graph.entities, graph.entity_labels)
+    predicates = Called(graph.predicates, graph.predicate_labels)
     columns = [
-        _found(*(predicates if place == 1 else entities), [row[place] for row in rows])
+        _found(predicates if place == 1 else entities, [row[place] for row in rows])
         for place in range(3)
     ]
     return np.stack(columns, axis=1)
 
 
-def _by_label(labels: Mapping[int, str]) -> dict[str, int]:
-    """The ids of labels that stand for one name only."""
-    times = Counter(labels.values())
-    return {label: place for place, label in labels.items() if times[label] == 1}
-
-
-def _found(names: Vocabulary, labels: dict[str, int], asked: list[str]) -> Ints:
-    ids = {name: names.find(name) for name in set(asked)}
-    ids |= {name: labels.get(name) for name, place in ids.items() if place is None}
+def _found(known: Called, asked: list[str]) -> Ints:
+    ids = {name: known.find(name) for name in set(asked)}
     found = (-1 if (place := ids[name]) is None else place for name in asked)
     return np.fromiter(found, dtype=np.int64, count=len(asked))

@@ -23,6 +23,7 @@ from trifact.cli.search import search
 from trifact.cli.similar import similar
 from trifact.cli.train import train
 from trifact.errors import TrifactError, memory_ran_out
+from trifact.wording import typed
 
 app = typer.Typer(
     name="trifact",
@@ -64,11 +65,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def trifact_command(
+    context: typer.Context,
+    *,
     version: bool = typer.Option(
         False, "--version", help="Show the version.", callback=_version, is_eager=True
     ),
 ) -> None:
     """Complete a knowledge base: from a file of facts to the facts that are missing."""
+    context.with_resource(typed())
 
 
 def main() -> None:

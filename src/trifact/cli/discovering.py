@@ -19,7 +19,7 @@ def run_discovery(path: Path, config: DiscoverConfig, *, out: Path | None, overw
     """Discover, and show or write it."""
     run = Run(path)
     with watching() as progress:
-        found = discover(run, config, out=out, overwrite=overwrite, progress=progress)
+        found = discover(run, config, out=out, overwrite=overwrite, progress=progress, say=say)
     about = found.about
     gone_through = f"of {count(about['pairs'], 'pair')} that make sense"
     screen().print(heading(count(len(found), "new fact"), f" {gone_through}\n"))

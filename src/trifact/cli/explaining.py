@@ -11,6 +11,7 @@ import typer
 from trifact.answer.answers import Answers, Cell
 from trifact.answer.explanation import Explanation, Fact, explain
 from trifact.answer.options import ExplainConfig
+from trifact.cli.predicting import say_doubts
 from trifact.cli.screen import count, screen, short, table, watching
 from trifact.run.run import Run
 
@@ -32,6 +33,7 @@ def run_explanation(path: Path, fact: Fact, *, settings: dict[str, Any], form: s
         typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         show(found)
+    say_doubts(run, None if found.probability is None else found.doubts)
 
 
 def show(found: Explanation) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import functools
 import inspect
@@ -19,6 +18,7 @@ from trifact.errors import ConfigError
 from trifact.graph.options import READING, LoadConfig
 
 Command = Callable[..., None]
+ITEM = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*?))\s*,')  # in quotes, or as it stands
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,16 @@ def _given(part: Some, arguments: dict[str, Any]) -> dict[str, Any]:
 def _items(name: str, text: str, hint: object) -> tuple[Any, ...]:
     """The items of a list between commas, each of the type that the field's items have.
 
-    As in CSV: an item that has a comma stands in double quotes.
+    As in CSV: an item that has a comma stands in double quotes, and so does one that begins or
+    ends with blanks.
     """
     kind = typing.get_args(hint)[0]
+    if not text.strip():
+        raise ConfigError(f"{name} is empty; leave it out, or give some")
     try:
-        items = next(csv.reader([text], skipinitialspace=True), [])
-        if not items:
-            raise ConfigError(f"{name} is empty; leave it out, or give some")
-        return tuple(kind(item.strip()) for item in items)
-    except (ValueError, csv.Error):
+        found = (item.groups(default="") for item in ITEM.finditer(f"{text},"))
+        return tuple(kind(quoted.replace('""', '"') or plain) for quoted, plain in found)
+    except ValueError:
         raise ConfigError(f"{name} must be {kind.__name__} between commas, not {text!r}") from None
 
 

@@ -61,11 +61,9 @@ def run_prediction(
     run = Run(path)
     predictor = _predictor(run, with_facts, as_said(reading, of=with_facts, flag="--with"))
     found = _answered(predictor, question)
-    if predictor.calibration is None:
-        say(f"no probabilities: the run has no calibration; {advice(run)}")
     if not print_for_programs(found, form):
         _show_answers(found, question, predictor)
-    say(*_doubts(found, predictor))
+    say_doubts(run, _doubts(found, predictor))
 
 
 def _predictor(run: Run, with_facts: Path | None, reading: LoadConfig) -> Predictor:
@@ -117,10 +115,12 @@ def run_scoring(
         if output.form != "table":
             raise ConfigError("the ending of --out says the format; leave --format out")
         check_free(output.file, overwrite=output.overwrite)
-    predictor = Predictor.of(Run(path))
+    run = Run(path)
+    predictor = Predictor.of(run)
     with watching() as progress:
         found, notes = score_file(predictor, facts, config, reading=said, progress=progress)
-    say(*notes, *_doubts(found, predictor))
+    say(*notes)
+    say_doubts(run, _doubts(found, predictor))
     if output.file is not None:
         write_answers(found, output.file, overwrite=output.overwrite)
         say(f"{output.file}: {count(len(found), 'fact')} written")
@@ -152,10 +152,17 @@ def _show_answers(found: Answers, question: Question, predictor: Predictor) -> N
         say(*_hints(question, predictor))
 
 
-def _doubts(found: Answers, predictor: Predictor) -> list[str]:
-    """What to know about the probabilities among the answers."""
+def say_doubts(run: Run, doubts: Sequence[str] | None) -> None:
+    """Say what to know about probabilities; None if there are none, and then why."""
+    if doubts is None:
+        doubts = [f"no probabilities: the run has no calibration; {advice(run)}"]
+    say(*doubts)
+
+
+def _doubts(found: Answers, predictor: Predictor) -> list[str] | None:
+    """What to know about the probabilities among the answers; None without a calibration."""
     if predictor.calibration is None:
-        return []
+        return None
     pairs = zip(found.columns["predicate"], found.columns["probability"], strict=True)
     names = [str(name) for name, probability in pairs if probability is not None]
     ids = {name: predictor.graph.predicates.find(name) for name in set(names)}

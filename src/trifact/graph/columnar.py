@@ -14,6 +14,7 @@ from trifact.graph.facttable import FactTable
 from trifact.graph.headers import known_header, plain
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import LONGEST_LINE, BadLines, one_line
+from trifact.wording import setting
 
 INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in
             ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}  # fmt: skip
@@ -101,7 +102,8 @@ def _read(source: str, split: str, config: LoadConfig, *, table: FactTable, bad:
         _report_bad(rows, table=table, bad=bad)
     facts = table.add_query(split, f"select s, p, o from ({rows}) where not ({BAD})")
     sure = config.columns or known_header([*types])
-    doubt = "" if sure else "its columns are taken in this order; choose others with --columns"
+    others = f"choose others with {setting('columns')}"
+    doubt = "" if sure else f"its columns are taken in this order; {others}"
     said = one_line(", ".join(name[:40] for name in chosen))
     return Added(facts, f"columns {said}", doubt, bad)
 
@@ -121,7 +123,7 @@ def _columns(types: dict[str, str], config: LoadConfig, path: Path) -> list[str]
     if len(found) == 3:
         return found
     wanted = f"columns {one_line(', '.join(config.columns))}" if config.columns else "3 columns"
-    hint = "choose three with --columns"
+    hint = f"choose three with {setting('columns')}"
     raise InputError(f"expected {wanted}, found {', '.join(there)[:200]!r}; {hint}", path=path)
 
 
@@ -130,7 +132,7 @@ def _text(name: str, kind: str, path: Path) -> str:
     if kind in INTEGERS or kind in ("VARCHAR", '"NULL"') or kind.startswith("ENUM"):
         return f"cast({column} as varchar)"
     problem = f"column {name!r:.80} is {one_line(kind[:80])}, not text or whole numbers"
-    raise InputError(f"{problem}; choose other columns with --columns", path=path)
+    raise InputError(f"{problem}; choose other ones with {setting('columns')}", path=path)
 
 
 def _report_bad(rows: str, *, table: FactTable, bad: BadLines) -> None:

@@ -17,6 +17,7 @@ from trifact.graph.facttable import Row
 from trifact.graph.headers import known_header, plain
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import LONGEST_LINE, BadLines, Source, one_line, text_lines, without_end
+from trifact.wording import setting
 
 ROLES = ("subject", "predicate", "object")
 Check = Callable[[Row], str]
@@ -183,7 +184,7 @@ def _columns(
     if known:
         return _named(known, [plain(cell) for cell in first])
     if len(first) != 3 and not config.skip_bad_lines:
-        separator = "; another separator? see --delimiter" if len(first) == 1 else ""
+        separator = f"; another separator? see {setting('delimiter')}" if len(first) == 1 else ""
         raise ValueError(_width_problem(first, 3) + separator)
     return None
 
@@ -204,8 +205,8 @@ def _three(columns: list[int]) -> tuple[int, int, int]:
 
 def _width_problem(record: list[str], expected: int) -> str:
     found = len(record)
-    hint = "; choose three with --columns" if found > expected else ""
-    hint = "; a comment? see --comment" if record[0].startswith("#") else hint
+    hint = f"; choose three with {setting('columns')}" if found > expected else ""
+    hint = f"; a comment? see {setting('comment')}" if record[0].startswith("#") else hint
     return f"expected {expected} columns, found {found}{hint}"
 
 

@@ -18,6 +18,7 @@ from trifact.graph.duck import NO_SPACE, first_line, hearing_ctrl_c, quoted
 from trifact.graph.known import Ints, in_order
 from trifact.graph.splitting import SPLITS
 from trifact.graph.vocabulary import Vocabulary
+from trifact.wording import setting
 
 Row = tuple[str, str, str]
 ROWS_AT_ONCE = 50_000
@@ -248,7 +249,7 @@ def _querying() -> Iterator[None]:
         with hearing_ctrl_c():
             yield
     except duckdb.OutOfMemoryException:
-        what_to_do = "raise --memory-mb, or free some disk for temporary files"
+        what_to_do = f"raise {setting('memory_mb')}, or free some disk for temporary files"
         raise InputError(f"the facts do not fit into memory; {what_to_do}") from None
     except duckdb.IOException as error:
         if NO_SPACE not in str(error):

@@ -8,6 +8,7 @@ from pathlib import Path
 from trifact.errors import InputError
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import Source
+from trifact.wording import setting
 
 SUFFIXES = {
     ".tsv": "tsv",
@@ -68,11 +69,12 @@ def choose(source: Source, config: LoadConfig) -> tuple[str, str]:
         kind, how = "csv", "by its delimiter"
     if not kind:
         problem = "its format cannot be told by name or content; expected 3 columns or RDF"
-        advice = "name it .tsv or .csv, with --delimiter if its columns are not between commas"
+        delimiter = f"with {setting('delimiter')} if its columns are not between commas"
+        advice = f"name it .tsv or .csv, {delimiter}"
         raise InputError(f"{problem}: {advice}", path=source.path, line=1)
     for name, formats in MEANT_FOR.items():
         if kind not in formats and getattr(config, name) != getattr(LoadConfig, name):
-            problem = f"--{name} cannot be given for {SHOWN[kind]}; leave it out"
+            problem = f"{setting(name)} cannot be given for {SHOWN[kind]}; leave it out"
             raise InputError(problem, path=source.path)
     return kind, how
 

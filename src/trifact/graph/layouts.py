@@ -12,6 +12,7 @@ from trifact.graph.facttable import Row
 from trifact.graph.formats import COMPRESSED, SUFFIXES, stem_and_format, without_compression
 from trifact.graph.sources import BadLines, Source, readable, shown, text_lines, without_end
 from trifact.graph.splitting import SPLITS
+from trifact.wording import setting
 
 STEMS = {
     "train": ("train",),
@@ -68,7 +69,7 @@ def _by_id(files: dict[str, Path], folder: Path) -> Layout | None:
                 raise InputError(problem, path=folder)
             if not found["train"]:
                 problem = f"the folder lists ids but has no facts by id in {facts.format('train')}"
-                advice = "give its train file by itself, with --columns where its order is another"
+                advice = f"give its train file by itself, if need be with {setting('columns')}"
                 raise InputError(f"{problem}; {advice}", path=folder)
             return Layout(kind, {s: file for s, file in found.items() if file}, *lists)
     return None

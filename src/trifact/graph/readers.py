@@ -20,6 +20,7 @@ from trifact.graph.plain import read_plain
 from trifact.graph.sources import BLOCK, LONGEST_LINE, BadLines, Source, one_line, shown
 from trifact.graph.vocabulary import Vocabulary
 from trifact.progress import Progress
+from trifact.wording import setting
 
 BY_ID_SAID = {"del": "facts by id", "openke": "facts by id, OpenKE: subject, object, predicate"}
 
@@ -248,9 +249,8 @@ class _File:
         doubt = ""
         if shape.unsure and self.table.stands_alone(self.split, shape.unsure):
             cells = ", ".join(name[:40] for name in shape.unsure)
-            doubt = (
-                f"its first line is read as a fact ({cells}); if it is a header, say --header yes"
-            )
+            header = f"if it is a header, say {setting('header', 'yes')}"
+            doubt = f"its first line is read as a fact ({cells}); {header}"
         return Read(added, shape.kind, bad, detail=shape.said, doubt=doubt)
 
     def _parquet(self) -> Read:

@@ -12,6 +12,7 @@ from trifact.errors import InputError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, ranges
 from trifact.graph.sources import BadLines, Source, text_lines, without_end
+from trifact.run.matching import Called
 from trifact.tensor.ranking import Allowed
 
 LARGEST = 10**9  # bytes of a file of types, unpacked
@@ -69,7 +70,7 @@ def of_types(graph: Graph, path: Path) -> Candidates:
 def _types(graph: Graph, path: Path) -> tuple[Candidates, Candidates]:
     """The types of each entity, and the entities of each type."""
     pairs, numbers = list[tuple[int, int]](), dict[str, int]()
-    bad = BadLines(path, skip=False)
+    bad, known = BadLines(path, skip=False), Called(graph.entities, graph.entity_labels)
     with Source.at(path, cap=LARGEST).open() as stream:
         for number, line in text_lines(stream, bad):
             cells = without_end(line).split("\t")
@@ -77,7 +78,7 @@ def _types(graph: Graph, path: Path) -> tuple[Candidates, Candidates]:
                 continue
             if len(cells) != 2:
                 bad.report(number, f"expected an entity, a TAB and a type, found {len(cells)}")
-            entity = graph.entities.find(cells[0])
+            entity = known.find(cells[0])
             if entity is not None:
                 kinds = filter(None, cells[1].split(BETWEEN))
                 pairs += [(entity, numbers.setdefault(kind, len(numbers))) for kind in kinds]

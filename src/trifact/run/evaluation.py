@@ -26,6 +26,7 @@ from trifact.run.ranktable import Bools, Ranked, RankTable, read_ranks
 from trifact.run.record import FOLDER, FORMAT, METRICS, RANKS, read_record, sections, sha256
 from trifact.run.run import Run
 from trifact.tensor.ranking import Ranks, filtered_and_raw
+from trifact.wording import setting
 
 CPU = torch.device("cpu")
 
@@ -156,7 +157,7 @@ def _chosen(run: Run, graph: Graph, config: EvaluateConfig, other: Graph | None)
         why = f"there is no fact to rank in its split {chosen.split}"
         if chosen.left_out and chosen.left_out["facts"]:
             why = f"the run knows the names of none of its {chosen.left_out['facts']:,} facts"
-        raise RunError(f"{where}{why}; choose another --split or --graph")
+        raise RunError(f"{where}{why}; choose another {setting('split')} or {setting('graph')}")
     return chosen
 
 

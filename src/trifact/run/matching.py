@@ -1,7 +1,9 @@
-"""Facts of another graph in the ids of this one, matched by name."""
+"""Facts of another graph in the ids of this one, matched by name; what files call by label."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +64,20 @@ def false_facts(graph: Graph, other: Graph) -> tuple[Ints, dict[str, int]]:
         facts = f"all of its facts{known_names} are facts of the graph"
         raise RunError(f"{other.name}: {facts}, so none is false")
     return matched.facts[~known], {**matched.left_out, "known": int(known.sum())}
+
+
+class Called:
+    """Ids by name, or by a label that no other has: how files may call what a graph knows."""
+
+    def __init__(self, names: Vocabulary, labels: Mapping[int, str]) -> None:
+        times = Counter(labels.values())
+        self._names = names
+        self._by_label = {label: i for i, label in labels.items() if times[label] == 1}
+
+    def find(self, name: str) -> int | None:
+        """The id, or None where it is neither."""
+        place = self._names.find(name)
+        return self._by_label.get(name) if place is None else place
 
 
 def places(names: Vocabulary, known: Vocabulary) -> Ints:

@@ -14,6 +14,7 @@ from trifact.run.options import TrainConfig
 from trifact.tensor.dura import Dura
 from trifact.tensor.models import MODELS, Model
 from trifact.tensor.regularizers import Regularizer, regularizer
+from trifact.wording import setting
 
 
 def norm_of(config: TrainConfig) -> Regularizer | Dura:
@@ -33,7 +34,7 @@ def check_device(name: str) -> None:
     """Refuse a device that torch does not find."""
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}
     if not there[name]:
-        raise ConfigError(f"torch finds no {name} device here; say --device cpu")
+        raise ConfigError(f"torch finds no {name} device here; say {setting('device', 'cpu')}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while training: the first asks to stop, the second does not ask."""
+"""Ctrl-C and SIGTERM in long work: the first asks to stop, the second does not ask."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+from trifact.errors import TrifactError
+
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+STOPPED = 128 + signal.SIGINT
+"""The exit code of errors that are none: somebody asked to stop, and everything is kept."""
 
 
 @dataclass
@@ -39,3 +43,17 @@ def interruptible() -> Iterator[Interrupt]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def for_python() -> Iterator[None]:
+    """Who stops work in Python stops the script: that it was stopped is a KeyboardInterrupt.
+
+    No `except TrifactError` or `except Exception` around it takes it for a failure.
+    """
+    try:
+        yield
+    except TrifactError as error:
+        if error.exit_code != STOPPED:
+            raise
+        raise KeyboardInterrupt(str(error)) from None
