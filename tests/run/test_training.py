@@ -188,13 +188,52 @@ def test_what_goes_by_facts_is_trained_stopped_and_gone_on_with(
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"reg_predicates": 0.1}, "DURA has one lambda, reg; leave reg_predicates out"),
-        ({"weighting": "none"}, "DURA goes by facts; weighting none is for n3, fro and nuc2"),
+        ({"reg": 0.1, "regularizer": "none"}, "reg has no effect with regularizer none"),
+        ({"reg_predicates": 0.1, "regularizer": "none"}, "reg_predicates has no effect"),
+        ({"reg_predicates": 0.0, "regularizer": "dura"}, "reg_predicates has no effect"),
+        ({"weighting": "none", "regularizer": "none"}, "weighting has no effect"),
+        ({"weighting": "none", "regularizer": "dura"}, "with regularizer dura; leave it out"),
+        ({"patience": 7, "validate_every": 0}, "patience has no effect with validate_every 0"),
     ],
 )
-def test_dura_refuses_what_is_not_for_it(settings: dict[str, Any], sentence: str) -> None:
+def test_settings_without_effect_are_refused(
+    graph: Graph, tmp_path: Path, settings: dict[str, Any], sentence: str
+) -> None:
+    for make in (TrainConfig.from_values, lambda settings: TrainConfig(**settings)):
+        with pytest.raises(ConfigError, match=f"{sentence}.*; leave it out$|{sentence}$"):
+            make(settings)
     with pytest.raises(ConfigError, match=sentence):
-        TrainConfig(regularizer="dura", **settings)
+        trifact.train(graph, out=tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_that_lose_their_effect_by_others_rest(graph: Graph, tmp_path: Path) -> None:
+    made = QUICK.replace(reg=0.1, reg_predicates=0.2, weighting="none", patience=7)
+    plain = made.replace(regularizer="none", validate_every=0)
+    assert plain == QUICK.replace(regularizer="none", validate_every=0, reg=0.0)
+    run = training.train(graph, QUICK.replace(patience=7), out=tmp_path / "run")
+    assert training.resume(run.path, epochs=5, validate_every=0).config.patience == 5
+    with pytest.raises(ConfigError, match="patience has no effect with validate_every 0"):
+        training.resume(run.path, patience=9)
+
+
+def test_runs_of_earlier_versions_may_have_settings_without_effect(
+    graph: Graph, tmp_path: Path
+) -> None:
+    run = training.train(graph, QUICK.replace(regularizer="none"), out=tmp_path / "run")
+    kept = run.path / "config.toml"
+    kept.write_text(kept.read_text().replace("reg = 0.0", "reg = 0.05"))
+    assert "reg = 0.05" in kept.read_text()
+    assert Run(run.path).config == run.config
+    assert len(training.resume(run.path, epochs=5).history) == 5
+
+
+def test_a_second_loss_needs_a_second_predicate(tmp_path: Path) -> None:
+    one = trifact.load([("a", "p", "b"), ("b", "p", "c")], valid=0.0, test=0.0)
+    config = QUICK.replace(relations=0.5, setting="standard")
+    with pytest.raises(TrainingError, match="it has one predicate.*; leave relations out"):
+        training.train(one, config, out=tmp_path / "run")
+    training.train(one, config.replace(setting="reciprocal"), out=tmp_path / "run")
 
 
 def test_a_device_that_is_not_there_is_refused(graph: Graph, tmp_path: Path) -> None:

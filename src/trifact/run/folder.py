@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from trifact.config import parse_toml
 from trifact.durable import write_text
 from trifact.errors import ConfigError, OutputError, RunError
 from trifact.graph.formats import stem_and_format
@@ -100,7 +101,8 @@ def read_config(path: Path) -> TrainConfig:
     except (OSError, UnicodeDecodeError):
         raise _no_run(path) from None
     try:
-        config = TrainConfig.from_toml(text)
+        # those of earlier versions may have settings without effect
+        config = TrainConfig.from_values(TrainConfig.effective(parse_toml(text)))
     except ConfigError as error:
         raise RunError(f"{path / CONFIG}: {error}") from None
     if None in (config.rank, config.reg, config.batch):  # a run has them all

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-from trifact.errors import ConfigError
+from trifact.errors import ConfigError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import machine
 from trifact.run.options import TrainConfig
@@ -27,6 +27,18 @@ def norm_of(config: TrainConfig) -> Regularizer | Dura:
         predicate=config.reg_predicates,
         weighting=config.weighting,  # type: ignore[arg-type]
     )
+
+
+def check_graph(graph: Graph, config: TrainConfig) -> None:
+    """Refuse a graph that these settings cannot be trained on, or on which one has no effect."""
+    if not len(graph.train):
+        raise TrainingError(f"{graph.name}: there is no fact to train on")
+    if config.schedule == "plateau" and not len(graph.valid):
+        raise TrainingError(f"{graph.name}: it has no validation facts, by which plateau goes")
+    if config.relations and config.setting == "standard" and len(graph.predicates) == 1:
+        raise TrainingError(
+            f"{graph.name}: it has one predicate, so there is none to predict; leave relations out"
+        )
 
 
 def check_device(name: str) -> None:

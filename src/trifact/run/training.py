@@ -39,6 +39,7 @@ from trifact.run.machine import denormals_flushed
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import (
     check_device,
+    check_graph,
     new_model,
     norm_of,
     type_of_products,
@@ -105,11 +106,8 @@ def train(
 
     `tuning` says what was tried before, and is kept in the run.
     """
-    if not len(graph.train):
-        raise TrainingError(f"{graph.name}: there is no fact to train on")
     config = resolved(config or TrainConfig(), graph)
-    if config.schedule == "plateau" and not len(graph.valid):
-        raise TrainingError(f"{graph.name}: it has no validation facts, by which plateau goes")
+    check_graph(graph, config)
     check_device(config.device)
     if config.warm_start:
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))

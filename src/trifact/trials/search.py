@@ -154,12 +154,7 @@ class Leading:
         """Hand out what waits; whether something is under way, here or on other machines."""
         while not self._stopping and self.pool.has_room and (taken := self.queue.take()):
             number, point = taken
-            try:
-                config = self.search.space.config(point)
-            except ConfigError as error:  # drawn by TPE: settings that exclude each other
-                self.queue.finish(number, Outcome("failed", reason=str(error)))
-                self._tell(number)
-                continue
+            config = self.search.space.config(point)
             self.pool.begin(Job(number, self.search.path / folder_of(number), vars(config)))
             self._epochs[number] = 0
         self._show()

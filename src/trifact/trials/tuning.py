@@ -169,7 +169,6 @@ def _scratch(within: Path) -> Iterator[Path]:
 def around(rule: TrainConfig, *, queries: int, given: Sequence[str]) -> dict[str, Choice]:
     """What is searched around the settings of the rule."""
     assert rule.rank is not None
-    assert rule.reg is not None
     assert rule.batch is not None
     batches = (rule.batch // 4, rule.batch // 2, rule.batch, 2 * rule.batch, 4 * rule.batch)
     choices: dict[str, Choice] = {
@@ -179,8 +178,7 @@ def around(rule: TrainConfig, *, queries: int, given: Sequence[str]) -> dict[str
         "lr": Range(rule.lr / 5, rule.lr * 5, log=True),
         "batch": tuple(sorted({rule.batch, *(b for b in batches if 10 <= b <= queries)})),
     }  # fmt: skip
-    no_norm = ("reg",) if rule.regularizer == "none" else ()
-    left = {key: c for key, c in choices.items() if key not in (*given, *no_norm)}
+    left = {key: c for key, c in choices.items() if key not in given}
     left = {key: c for key, c in left.items() if isinstance(c, Range) or len(c) > 1}
     if not left:
         raise ConfigError(f"{', '.join(TUNED)} are all given; nothing is left to tune")
