@@ -15,7 +15,7 @@ import trifact
 from trifact.errors import ConfigError, DivergedError, OutputError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import checkpoint, machine, training
-from trifact.run.folder import BEGUN, LOCK, name_for
+from trifact.run.folder import BEGUN, LOCK, clear_failed, name_for
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
@@ -231,7 +231,7 @@ def test_runs_of_earlier_versions_may_have_settings_without_effect(
 def test_a_second_loss_needs_a_second_predicate(tmp_path: Path) -> None:
     one = trifact.load([("a", "p", "b"), ("b", "p", "c")], valid=0.0, test=0.0)
     config = QUICK.replace(relations=0.5, setting="standard")
-    with pytest.raises(TrainingError, match="it has one predicate.*; leave relations out"):
+    with pytest.raises(TrainingError, match=r"it has one predicate.*; leave relations out"):
         training.train(one, config, out=tmp_path / "run")
     training.train(one, config.replace(setting="reciprocal"), out=tmp_path / "run")
 
@@ -291,6 +291,52 @@ def test_a_state_saved_before_diverging_stays_finite(
         training.train(graph, config, out=tmp_path / "run")
     tables = Run(tmp_path / "run").factors("last")
     assert all(bool(table.isfinite().all()) for table in tables.values())
+
+
+def test_the_folder_of_a_run_that_diverged_can_be_used_again(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "a run"
+    for settings in ({"lr": 1e6, "batch": 1000}, {"lr": 1e30}):  # later, and at once
+        wild = QUICK.replace(optimizer="sgd", validate_every=1, **settings)
+        with pytest.raises(DivergedError, match=f"lower --lr .* also with --out '{path}'"):
+            training.train(graph, wild, out=path)
+        with pytest.raises(DivergedError):
+            training.resume(path)
+    again = training.train(graph, QUICK, out=path)
+    fresh = training.train(graph, QUICK, out=tmp_path / "fresh")
+    assert same(again, fresh)
+    assert {entry.name for entry in path.iterdir()} == {e.name for e in fresh.path.iterdir()}
+    with pytest.raises(OutputError, match="it is not empty"):
+        training.train(graph, QUICK, out=path)
+
+
+def test_what_was_made_of_a_run_that_diverged_is_not_lost(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(DivergedError):
+        training.train(graph, QUICK.replace(optimizer="sgd", lr=1e30), out=tmp_path / "run")
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match="it is not empty"):
+        training.train(graph, QUICK, out=tmp_path / "run")
+    assert Run(tmp_path / "run").config.lr == 1e30
+
+
+def test_a_run_that_diverged_and_goes_on_is_a_run_again(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverging(*_: object) -> None:
+        raise DivergedError("it is all over")
+
+    with monkeypatch.context() as patch, pytest.raises(DivergedError):
+        patch.setattr(Objective, "step", diverging)
+        training.train(graph, QUICK, out=tmp_path / "run")
+    training.resume(tmp_path / "run")
+    with pytest.raises(OutputError, match="it is not empty"):
+        training.train(graph, QUICK, out=tmp_path / "run")
+
+
+def test_a_folder_that_became_a_run_meanwhile_is_left_alone(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    with pytest.raises(OutputError, match="it is not empty"):
+        clear_failed(run.path)
+    assert same(run, Run(run.path))
 
 
 def test_a_folder_that_holds_something_is_not_used(graph: Graph, tmp_path: Path) -> None:

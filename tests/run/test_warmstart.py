@@ -15,6 +15,7 @@ from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run import training
+from trifact.run.folder import DIVERGED
 from trifact.run.matching import places
 from trifact.run.run import Run
 
@@ -81,6 +82,16 @@ def test_a_warm_start_needs_the_same_kind_of_model(graph: Graph, tmp_path: Path)
     with pytest.raises(RunError, match="its rank is 8, not 4"):
         training.train(graph, config, out=tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_run_does_not_begin_with_itself(graph: Graph, tmp_path: Path) -> None:
+    """A folder that diverged could be used again, but for the factors that are wanted."""
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    (run.path / DIVERGED).touch()
+    config = QUICK.replace(warm_start=str(run.path))
+    with pytest.raises(RunError, match="a run cannot begin with itself; give another --out"):
+        training.train(graph, config, out=run.path)
+    assert run.best_epoch
 
 
 def test_a_warm_start_is_not_forgotten(

@@ -7,6 +7,7 @@ measured on facts that it has seen.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -20,8 +21,10 @@ from trifact.run.run import Run
 from trifact.tensor.models import Model
 
 
-def check_alike(run: Run, config: TrainConfig) -> None:
-    """Refuse a run whose factors are not of the kind that these settings want."""
+def check_parent(run: Run, config: TrainConfig, out: Path | None) -> None:
+    """Refuse a run whose factors are not of the kind that is wanted, or would be replaced."""
+    if out is not None and out.resolve() == run.path:
+        raise RunError(f"{run.path}: a run cannot begin with itself; give another --out")
     for name in ("model", "rank", "setting"):
         theirs, ours = getattr(run.config, name), getattr(config, name)
         if theirs != ours:

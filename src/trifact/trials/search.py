@@ -26,7 +26,7 @@ from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph, save_graph
 from trifact.progress import Progress, silent
-from trifact.run.folder import locked, name_for, new_folder, unused_folder
+from trifact.run.folder import clear_failed, locked, name_for, new_folder, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import resolved
 from trifact.run.signals import Interrupt, interruptible
@@ -225,6 +225,7 @@ def begin(
         space.config(point)
     with locked(new_folder(path)):
         made = None
+        clear_failed(path)
         try:
             made = _set_up(path, graph, space, config, database)
         finally:
