@@ -149,10 +149,10 @@ def test_a_run_killed_within_an_epoch_goes_on_from_there(
     monkeypatch.setattr(training, "SAVE_SHARE", math.inf)
     saved, parts = checkpoint.save, tmp_path / "parts"
 
-    def killed(folder: Path, which: str, tables: Any, state: dict[str, Any]) -> None:
+    def killed(folder: Path, which: str, tables: Any, state: dict[str, Any], **more: Any) -> Any:
         if (state["epoch"], state.get("step")) == (2, 2):
             raise KeyboardInterrupt
-        saved(folder, which, tables, state)
+        return saved(folder, which, tables, state, **more)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(checkpoint, "save", killed)
@@ -161,6 +161,31 @@ def test_a_run_killed_within_an_epoch_goes_on_from_there(
     assert (state["epoch"], state["step"]) == (2, 1)
     assert same(whole, training.resume(parts))
     assert same(whole, Run(parts), "best")
+
+
+def test_factors_that_are_best_and_last_are_written_once(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, written = checkpoint._save_part, list[str]()
+
+    def counted(folder: Path, part: str, tensors: dict[str, torch.Tensor]) -> dict[str, str]:
+        written.append(part)
+        return write(folder, part, tensors)
+
+    monkeypatch.setattr(checkpoint, "_save_part", counted)
+    training.train(graph, QUICK.replace(validate_every=1), out=tmp_path / "run")
+    assert written.count("factors") == written.count("optimizer") == 4
+    written.clear()
+    run = training.train(graph, QUICK.replace(validate_every=0), out=tmp_path / "unvalidated")
+    assert sorted(written) == ["factors", "optimizer"]
+    assert run.factors_hash("best") == run.factors_hash("last")
+
+
+def test_factors_that_a_step_has_changed_are_written(graph: Graph, tmp_path: Path) -> None:
+    config = QUICK.replace(epochs=300, validate_every=1, patience=3)
+    run = training.train(graph, config, out=tmp_path / "run")  # its last epochs are not its best
+    alone = QUICK.replace(epochs=len(run.history), validate_every=0)
+    assert same(run, training.train(graph, alone, out=tmp_path / "alone"))
 
 
 def test_a_run_that_is_not_validated_has_its_last_factors_as_best(

@@ -52,7 +52,7 @@ from trifact.run.preparation import (
 from trifact.run.run import Run
 from trifact.run.signals import Interrupt, interruptible
 from trifact.run.validation import asked_of
-from trifact.run.warmstart import apart, check_parent, copy_factors
+from trifact.run.warmstart import apart, check_parent, copy_factors, inherited
 from trifact.tensor.batches import Batch
 from trifact.tensor.optimizers import SCHEDULES, optimizer
 from trifact.tensor.ranking import ranks
@@ -106,19 +106,20 @@ def train(
 
     `tuning` says what was tried before, and is kept in the run.
     """
-    config = resolved(config or TrainConfig(), graph)
+    config, seen = resolved(config or TrainConfig(), graph), None
     check_graph(graph, config)
     check_device(config.device)
     if config.warm_start:
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
-        check_parent(Run(config.warm_start), config, out)
-        graph = apart(graph, Run(config.warm_start))
+        check_parent(parent := Run(config.warm_start), config, out)
+        graph = apart(graph, parent)
+        seen = inherited(graph, parent)
     name = name_for(graph.name, config.model, config.rank)
     path = new_folder(out or unused_folder(name))
     with locked(path), marking_divergence(path), using_threads(config.threads):
         config = with_precision(config, graph)
         clear_failed(path)
-        save_graph(graph, path)
+        save_graph(graph, path, seen=seen)
         write_text(path / MACHINE, json.dumps(machine.describe(), indent=2) + "\n")
         if tuning:
             write_text(path / TUNING, tuning)
@@ -194,6 +195,8 @@ class Training:
         shape = self.model.table("object").shape
         self.peak = machine.peak_flops(type_of_products(config), self.device, *shape)
         self.save_at = time.perf_counter() + SAVE_SECONDS
+        self.saved: checkpoint.Files = {}
+        """The file of the factors as they are, if there is one since the last step."""
 
     def run(self, on_epoch: OnEpoch) -> None:
         """All epochs that are left; ends with everything saved, or raises with it saved."""
@@ -245,7 +248,8 @@ class Training:
         self._check_finite()
         self.state.rate, self.state.schedule = self.optimizer.rate, asdict(self.schedule)
         parts = {"factors": self.model.tables, "optimizer": self.optimizer.state}
-        checkpoint.save(self.path / CHECKPOINTS, "last", parts, asdict(self.state))
+        folder, state = self.path / CHECKPOINTS, asdict(self.state)
+        checkpoint.save(folder, "last", parts, state, saved=self.saved)
         end = time.perf_counter()
         self.save_at = end + max(SAVE_SECONDS, (end - start) / SAVE_SHARE)
 
@@ -268,6 +272,7 @@ class Training:
             if number < state.step:
                 continue
             start = time.perf_counter()
+            self.saved = {}
             value = self.objective.step(self.tensors(batch), self.optimizer)
             state.loss += float(value.loss)
             state.penalty += float(value.penalty)
@@ -322,7 +327,8 @@ class Training:
         self._check_finite()
         self.state.best_epoch, self.state.best_mrr, self.state.waited = epoch, mrr, 0
         about = {"epoch": epoch, "mrr": mrr if mrr >= 0 else None}
-        checkpoint.save(self.path / CHECKPOINTS, "best", {"factors": self.model.tables}, about)
+        parts = {"factors": self.model.tables}
+        self.saved = checkpoint.save(self.path / CHECKPOINTS, "best", parts, about)
 
     def _interrupted(self, where: str) -> Interrupted:
         return Interrupted(f"{where}, all is saved; {checkpoint.go_on(self.path)}")

@@ -1,7 +1,8 @@
 """Factors of another run as a beginning: rows are matched by name, new names keep their own.
 
 What that run was trained on cannot be held out any more: a model that began with it would be
-measured on facts that it has seen.
+measured on facts that it has seen. The same holds for what that run began with; so a run keeps
+what its factors have seen, and needs no folder of its ancestors.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
-from trifact.graph.known import KnownAnswers
+from trifact.graph.known import Ints, KnownAnswers
 from trifact.run.matching import match, places
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -41,7 +42,7 @@ def apart(graph: Graph, run: Run) -> Graph:
     predicates = places(graph.predicates, known.predicates) >= 0
     if not entities.any():
         raise RunError(f"{run.path}: it knows no entity of {graph.name}; leave out --warm-start")
-    trained = match(graph, known, known.train).facts
+    trained = match(graph, known, run.seen()).facts
     index = KnownAnswers.of(trained, predicates=len(graph.predicates))
     held_out = np.concatenate([graph.valid, graph.test])
     seen = int(index.contains(held_out).sum())
@@ -58,6 +59,12 @@ def apart(graph: Graph, run: Run) -> Graph:
         "what it was trained on is not held out"
     )
     return replace(graph, notes=tuple(dict.fromkeys((*graph.notes, note))))
+
+
+def inherited(graph: Graph, run: Run) -> Ints:
+    """What the run has seen that is no train fact of the graph, by its ids, each once."""
+    seen = match(graph, run.graph(), run.seen()).facts
+    return np.unique(seen[~graph.known("train").contains(seen)], axis=0)
 
 
 def copy_factors(run: Run, *, into: Model, graph: Graph) -> None:
