@@ -106,7 +106,7 @@ class Config:
 
     @classmethod
     def effective(cls, values: Mapping[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
-        """The same with those at rest that have no effect; `but` for some, which stay wrong."""
+        """The same with those at rest that have no effect; those of `but` stay as they are."""
         resting = cls.idle(values).keys() - set(but)
         rests = {f.name: _rest(f) for f in dataclasses.fields(cls) if f.name in resting}
         return {**values, **rests}

@@ -41,10 +41,9 @@ def save(
 
     Parts that another checkpoint here has as they are, in files `saved`, are not written again.
     """
-    files = dict(saved or {})
+    have = saved or {}
     try:
-        for part in parts.keys() - files.keys():
-            files[part] = _save_part(folder, part, parts[part])
+        files = {part: have.get(part) or _save_part(folder, part, parts[part]) for part in parts}
         manifest = {"format": FORMAT, "files": files, "state": state}
         write_text(folder / f"{name}.json", json.dumps(manifest, indent=2) + "\n")
     except OutputError as error:

@@ -90,7 +90,8 @@ def clear_failed(path: Path) -> None:
     refuse_full(path)
     for name in (CONFIG, HISTORY, TUNING):
         (path / name).unlink(missing_ok=True)
-    rmtree(path / CHECKPOINTS, ignore_errors=True)
+    if (path / CHECKPOINTS).exists():
+        rmtree(path / CHECKPOINTS)
     clear_parts(path)
     (path / DIVERGED).unlink(missing_ok=True)  # last: after a kill all that is left may go
 

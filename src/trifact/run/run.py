@@ -8,13 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
-from trifact.graph.known import Ints
-from trifact.graph.storage import open_graph, seen_facts
+from trifact.graph.storage import open_graph
 from trifact.run import checkpoint, history
 from trifact.run.folder import CHECKPOINTS, HISTORY, MACHINE, read_config
 from trifact.run.history import Epoch
@@ -91,13 +89,6 @@ class Run:
     def graph(self) -> Graph:
         """The graph it was trained on, as it was then."""
         return open_graph(self.path)
-
-    def seen(self) -> Ints:
-        """The facts, by ids of its graph, that its factors were trained on here or before.
-
-        Before means in runs that it began with; of their facts those between names of its graph.
-        """
-        return np.concatenate([self.graph().train, seen_facts(self.path)])
 
     def factors(self, which: str = "best") -> dict[str, Tensor]:
         """The factor tables of a checkpoint, "best" or "last", mapped into memory."""

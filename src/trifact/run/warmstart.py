@@ -16,6 +16,7 @@ import torch
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers
+from trifact.graph.storage import seen_facts
 from trifact.run.matching import match, places
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -42,8 +43,7 @@ def apart(graph: Graph, run: Run) -> Graph:
     predicates = places(graph.predicates, known.predicates) >= 0
     if not entities.any():
         raise RunError(f"{run.path}: it knows no entity of {graph.name}; leave out --warm-start")
-    trained = match(graph, known, run.seen()).facts
-    index = KnownAnswers.of(trained, predicates=len(graph.predicates))
+    index = KnownAnswers.of(_seen(graph, known, run), predicates=len(graph.predicates))
     held_out = np.concatenate([graph.valid, graph.test])
     seen = int(index.contains(held_out).sum())
     if seen and graph.draw is None:
@@ -63,8 +63,16 @@ def apart(graph: Graph, run: Run) -> Graph:
 
 def inherited(graph: Graph, run: Run) -> Ints:
     """What the run has seen that is no train fact of the graph, by its ids, each once."""
-    seen = match(graph, run.graph(), run.seen()).facts
+    seen = _seen(graph, run.graph(), run)
     return np.unique(seen[~graph.known("train").contains(seen)], axis=0)
+
+
+def _seen(graph: Graph, known: Graph, run: Run) -> Ints:
+    """The facts that the run was trained on, or one it began with, by the ids of a graph.
+
+    Of those that a run began with it knows the facts between names of its own graph, `known`.
+    """
+    return match(graph, known, np.concatenate([known.train, seen_facts(run.path)])).facts
 
 
 def copy_factors(run: Run, *, into: Model, graph: Graph) -> None:

@@ -321,7 +321,8 @@ class Tuning:
         return True
 
     def _trained(self, candidate: Candidate, epochs: int) -> Run:
-        changes = {"epochs": epochs, "validate_every": min(self.rule.validate_every, epochs)}
+        every = min(self.rule.validate_every, epochs)
+        changes: dict[str, Any] = {"epochs": epochs, "validate_every": every}
         path = self._path(candidate)
 
         def show(what: str, done: int, total: int) -> None:
