@@ -28,7 +28,7 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -38,6 +38,16 @@ from trifact.errors import ConfigError, InputError
 KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
 
 
+@dataclass(frozen=True)
+class Idle:
+    """Where a setting has no effect: another one has one of some values."""
+
+    where: str
+    values: tuple[object, ...]
+    rest: object = None
+    """What the setting is then, if not its default."""
+
+
 def option(
     default: Any,  # noqa: ANN401 - the field's annotation says the type
     doc: str,
@@ -45,9 +55,10 @@ def option(
     choices: tuple[str, ...] = (),
     low: float | None = None,
     high: float | None = None,
+    idle: Idle | None = None,
 ) -> Any:  # noqa: ANN401
     """A field of a Config: its default, its one doc line, and what its value may be."""
-    limits = {"doc": doc, "choices": choices, "low": low, "high": high}
+    limits = {"doc": doc, "choices": choices, "low": low, "high": high, "idle": idle}
     return dataclasses.field(default=default, metadata=limits)
 
 
@@ -64,6 +75,8 @@ class Config:
             value = _fitted(field.name, getattr(self, field.name), hints[field.name])
             object.__setattr__(self, field.name, value)
             _check_limits(field.name, value, field.metadata)
+        for problem in self.idle(vars(self)).values():
+            raise ConfigError(problem)
 
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> Self:
@@ -77,12 +90,31 @@ class Config:
         return cls(**values)
 
     @classmethod
+    def idle(cls, values: Mapping[str, Any]) -> dict[str, str]:
+        """Those of some values that have no effect beside the others, and why; no defaults."""
+        found = dict[str, str]()
+        for field in dataclasses.fields(cls):
+            idle, value = field.metadata["idle"], values.get(field.name)
+            if idle is None or value in (None, field.default, idle.rest):
+                continue
+            other = values.get(idle.where, getattr(cls, idle.where))
+            if other in idle.values:
+                found[field.name] = (
+                    f"{field.name} has no effect with {idle.where} {other}; leave it out"
+                )
+        return found
+
+    @classmethod
+    def effective(cls, values: Mapping[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
+        """The same with those at rest that have no effect; those of `but` stay as they are."""
+        resting = cls.idle(values).keys() - set(but)
+        rests = {f.name: _rest(f) for f in dataclasses.fields(cls) if f.name in resting}
+        return {**values, **rests}
+
+    @classmethod
     def from_toml(cls, text: str) -> Self:
         """Made from the text of a TOML file; what it leaves out keeps its default."""
-        try:
-            return cls.from_values(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigError(f"this is not TOML: {error}") from None
+        return cls.from_values(parse_toml(text))
 
     def to_toml(self) -> str:
         """As TOML that `from_toml` reads back; a field that is None is left out."""
@@ -94,8 +126,16 @@ class Config:
         return "\n".join(lines) + "\n"
 
     def replace(self, **changes: Any) -> Self:  # noqa: ANN401
-        """The same settings but for `changes`."""
-        return type(self).from_values({**vars(self), **changes})
+        """The same settings but for `changes`; those that lose their effect by them rest."""
+        return type(self).from_values(self.effective({**vars(self), **changes}, but=changes))
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The values of a text; one that is no TOML is refused."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"this is not TOML: {error}") from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -147,6 +187,11 @@ def _fitted(name: str, value: object, hint: Any) -> object:  # noqa: ANN401
         return value
     wanted = getattr(kind, "__name__", str(kind))
     raise ConfigError(f"{name} must be {wanted}, not {value!r}")
+
+
+def _rest(field: dataclasses.Field[Any]) -> object:
+    rest = field.metadata["idle"].rest
+    return field.default if rest is None else rest
 
 
 def _check_limits(name: str, value: Any, limits: typing.Mapping[str, Any]) -> None:  # noqa: ANN401

@@ -60,7 +60,7 @@ def made(
         setting=setting,
         regularizer=norm,
         weighting=weighting,
-        reg=0.3,
+        reg=0.0 if norm == "none" else 0.3,
         relations=RELATIONS.get(norm, 0.0),
     )
     return Rows(graph, model, config, negatives)

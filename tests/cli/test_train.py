@@ -94,8 +94,10 @@ def test_names_are_printed_to_the_letter(facts: str, tmp_path: Path) -> None:
         (
             'reg_predicates = 0.1\nregularizer = "dura"\n',
             {},
-            r"^\S*my.toml:1: DURA has one lambda, reg; leave reg_predicates out",
+            r"^\S*my.toml:1: reg_predicates has no effect with regularizer dura; leave it out",
         ),
+        ("patience = 9\nvalidate_every = 0\n", {}, r"^\S*my.toml:1: patience has no effect"),
+        ("validate_every = 0\n", {"patience": 9}, r"^\S*my.toml:1: patience has no effect"),
     ],
 )
 def test_a_wrong_setting_of_a_file_is_said_with_its_line(
@@ -107,11 +109,22 @@ def test_a_wrong_setting_of_a_file_is_said_with_its_line(
         run_training(asked("World", config=path, settings=options))
 
 
+def test_what_options_make_idle_in_a_file_rests(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("reg = 0.1\npatience = 9\nrank = 4\n")
+    settings = {"regularizer": "none", "validate_every": 0}
+    given = asked("World", config=path, settings=settings).given
+    assert given == {**settings, "reg": 0.0, "patience": 5, "rank": 4}
+
+
 def test_settings_are_called_as_they_were_typed(tmp_path: Path) -> None:
     words = ("--regularizer", "dura", "--reg-predicates", "0.1", "--reg", "1")
     done = run("train", "World", *words, cwd=tmp_path)
-    sentence = "DURA has one lambda, reg; leave --reg-predicates out"
+    sentence = "--reg-predicates has no effect with regularizer dura; leave it out"
     assert done.stderr == f"trifact: {sentence}\n"
+    idle = run("train", "World", "--validate-every", "0", "--patience", "9", cwd=tmp_path)
+    sentence = "--patience has no effect with --validate-every 0; leave it out"
+    assert idle.stderr == f"trifact: {sentence}\n"
     refused = run("train", "World", "--valid", "7", "--test", "0", cwd=tmp_path)
     assert refused.stderr == "trifact: --valid must be at most 0.5, not 7\n"
 

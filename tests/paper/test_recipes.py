@@ -186,6 +186,8 @@ epochs = 2
         ("[choose]", "[chose]", "there is no 'chose' in a recipe"),
         ("[train]", "[other]\n[train]", "there is no 'other' in a recipe"),
         ("values = [0.1, 0.2]", 'setting = "lr"\nvalues = [0.1, 0.2]', "a recipe must say reg"),
+        ("rank = 4", 'rank = 4\nregularizer = "none"', "reg has no effect with regularizer none"),
+        ("rank = 4", 'rank = 4\nreg = 0.1\nregularizer = "none"', "reg has no effect"),
     ],
 )
 def test_a_bad_recipe_is_refused_with_its_place(

@@ -38,6 +38,17 @@ def test_only_files_that_a_manifest_names_stay(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+def test_a_file_that_two_checkpoints_name_stays_until_neither_does(tmp_path: Path) -> None:
+    files = checkpoint.save(tmp_path, "best", tensors(1.0), {})
+    checkpoint.save(tmp_path, "last", tensors(1.0), {"epoch": 1}, saved=files)
+    assert len(list(tmp_path.glob("*.safetensors"))) == 1
+    checkpoint.save(tmp_path, "best", tensors(2.0), {})
+    parts, state = checkpoint.load(tmp_path, "last", "factors")
+    assert (float(parts["factors"]["entity"][0, 0]), state) == (1.0, {"epoch": 1})
+    checkpoint.save(tmp_path, "last", tensors(2.0), {})
+    assert len(list(tmp_path.glob("*.safetensors"))) == 1
+
+
 def test_what_a_kill_left_half_written_goes_with_the_next_save(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, "last", tensors(1.0), {})
     (tmp_path / ".factors.safetensors.1.part").write_bytes(b"half")

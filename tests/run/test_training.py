@@ -15,7 +15,7 @@ import trifact
 from trifact.errors import ConfigError, DivergedError, OutputError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.run import checkpoint, machine, training
-from trifact.run.folder import BEGUN, LOCK, name_for
+from trifact.run.folder import BEGUN, LOCK, clear_failed, name_for
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
@@ -149,10 +149,10 @@ def test_a_run_killed_within_an_epoch_goes_on_from_there(
     monkeypatch.setattr(training, "SAVE_SHARE", math.inf)
     saved, parts = checkpoint.save, tmp_path / "parts"
 
-    def killed(folder: Path, which: str, tables: Any, state: dict[str, Any]) -> None:
+    def killed(folder: Path, which: str, tables: Any, state: dict[str, Any], **more: Any) -> Any:
         if (state["epoch"], state.get("step")) == (2, 2):
             raise KeyboardInterrupt
-        saved(folder, which, tables, state)
+        return saved(folder, which, tables, state, **more)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(checkpoint, "save", killed)
@@ -161,6 +161,31 @@ def test_a_run_killed_within_an_epoch_goes_on_from_there(
     assert (state["epoch"], state["step"]) == (2, 1)
     assert same(whole, training.resume(parts))
     assert same(whole, Run(parts), "best")
+
+
+def test_factors_that_are_best_and_last_are_written_once(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, written = checkpoint._save_part, list[str]()
+
+    def counted(folder: Path, part: str, tensors: dict[str, torch.Tensor]) -> dict[str, str]:
+        written.append(part)
+        return write(folder, part, tensors)
+
+    monkeypatch.setattr(checkpoint, "_save_part", counted)
+    training.train(graph, QUICK.replace(validate_every=1), out=tmp_path / "run")
+    assert written.count("factors") == written.count("optimizer") == 4
+    written.clear()
+    run = training.train(graph, QUICK.replace(validate_every=0), out=tmp_path / "unvalidated")
+    assert sorted(written) == ["factors", "optimizer"]
+    assert run.factors_hash("best") == run.factors_hash("last")
+
+
+def test_factors_that_a_step_has_changed_are_written(graph: Graph, tmp_path: Path) -> None:
+    config = QUICK.replace(epochs=300, validate_every=1, patience=3)
+    run = training.train(graph, config, out=tmp_path / "run")  # its last epochs are not its best
+    alone = QUICK.replace(epochs=len(run.history), validate_every=0)
+    assert same(run, training.train(graph, alone, out=tmp_path / "alone"))
 
 
 def test_a_run_that_is_not_validated_has_its_last_factors_as_best(
@@ -188,13 +213,52 @@ def test_what_goes_by_facts_is_trained_stopped_and_gone_on_with(
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"reg_predicates": 0.1}, "DURA has one lambda, reg; leave reg_predicates out"),
-        ({"weighting": "none"}, "DURA goes by facts; weighting none is for n3, fro and nuc2"),
+        ({"reg": 0.1, "regularizer": "none"}, "reg has no effect with regularizer none"),
+        ({"reg_predicates": 0.1, "regularizer": "none"}, "reg_predicates has no effect"),
+        ({"reg_predicates": 0.0, "regularizer": "dura"}, "reg_predicates has no effect"),
+        ({"weighting": "none", "regularizer": "none"}, "weighting has no effect"),
+        ({"weighting": "none", "regularizer": "dura"}, "with regularizer dura; leave it out"),
+        ({"patience": 7, "validate_every": 0}, "patience has no effect with validate_every 0"),
     ],
 )
-def test_dura_refuses_what_is_not_for_it(settings: dict[str, Any], sentence: str) -> None:
+def test_settings_without_effect_are_refused(
+    graph: Graph, tmp_path: Path, settings: dict[str, Any], sentence: str
+) -> None:
+    for make in (TrainConfig.from_values, lambda settings: TrainConfig(**settings)):
+        with pytest.raises(ConfigError, match=f"{sentence}.*; leave it out$|{sentence}$"):
+            make(settings)
     with pytest.raises(ConfigError, match=sentence):
-        TrainConfig(regularizer="dura", **settings)
+        trifact.train(graph, out=tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_that_lose_their_effect_by_others_rest(graph: Graph, tmp_path: Path) -> None:
+    made = QUICK.replace(reg=0.1, reg_predicates=0.2, weighting="none", patience=7)
+    plain = made.replace(regularizer="none", validate_every=0)
+    assert plain == QUICK.replace(regularizer="none", validate_every=0, reg=0.0)
+    run = training.train(graph, QUICK.replace(patience=7), out=tmp_path / "run")
+    assert training.resume(run.path, epochs=5, validate_every=0).config.patience == 5
+    with pytest.raises(ConfigError, match="patience has no effect with validate_every 0"):
+        training.resume(run.path, patience=9)
+
+
+def test_runs_of_earlier_versions_may_have_settings_without_effect(
+    graph: Graph, tmp_path: Path
+) -> None:
+    run = training.train(graph, QUICK.replace(regularizer="none"), out=tmp_path / "run")
+    kept = run.path / "config.toml"
+    kept.write_text(kept.read_text().replace("reg = 0.0", "reg = 0.05"))
+    assert "reg = 0.05" in kept.read_text()
+    assert Run(run.path).config == run.config
+    assert len(training.resume(run.path, epochs=5).history) == 5
+
+
+def test_a_second_loss_needs_a_second_predicate(tmp_path: Path) -> None:
+    one = trifact.load([("a", "p", "b"), ("b", "p", "c")], valid=0.0, test=0.0)
+    config = QUICK.replace(relations=0.5, setting="standard")
+    with pytest.raises(TrainingError, match=r"it has one predicate.*; leave relations out"):
+        training.train(one, config, out=tmp_path / "run")
+    training.train(one, config.replace(setting="reciprocal"), out=tmp_path / "run")
 
 
 def test_a_device_that_is_not_there_is_refused(graph: Graph, tmp_path: Path) -> None:
@@ -252,6 +316,52 @@ def test_a_state_saved_before_diverging_stays_finite(
         training.train(graph, config, out=tmp_path / "run")
     tables = Run(tmp_path / "run").factors("last")
     assert all(bool(table.isfinite().all()) for table in tables.values())
+
+
+def test_the_folder_of_a_run_that_diverged_can_be_used_again(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "a run"
+    for settings in ({"lr": 1e6, "batch": 1000}, {"lr": 1e30}):  # later, and at once
+        wild = QUICK.replace(optimizer="sgd", validate_every=1, **settings)
+        with pytest.raises(DivergedError, match=f"lower --lr .* also with --out '{path}'"):
+            training.train(graph, wild, out=path)
+        with pytest.raises(DivergedError):
+            training.resume(path)
+    again = training.train(graph, QUICK, out=path)
+    fresh = training.train(graph, QUICK, out=tmp_path / "fresh")
+    assert same(again, fresh)
+    assert {entry.name for entry in path.iterdir()} == {e.name for e in fresh.path.iterdir()}
+    with pytest.raises(OutputError, match="it is not empty"):
+        training.train(graph, QUICK, out=path)
+
+
+def test_what_was_made_of_a_run_that_diverged_is_not_lost(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(DivergedError):
+        training.train(graph, QUICK.replace(optimizer="sgd", lr=1e30), out=tmp_path / "run")
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match="it is not empty"):
+        training.train(graph, QUICK, out=tmp_path / "run")
+    assert Run(tmp_path / "run").config.lr == 1e30
+
+
+def test_a_run_that_diverged_and_goes_on_is_a_run_again(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverging(*_: object) -> None:
+        raise DivergedError("it is all over")
+
+    with monkeypatch.context() as patch, pytest.raises(DivergedError):
+        patch.setattr(Objective, "step", diverging)
+        training.train(graph, QUICK, out=tmp_path / "run")
+    training.resume(tmp_path / "run")
+    with pytest.raises(OutputError, match="it is not empty"):
+        training.train(graph, QUICK, out=tmp_path / "run")
+
+
+def test_a_folder_that_became_a_run_meanwhile_is_left_alone(graph: Graph, tmp_path: Path) -> None:
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    with pytest.raises(OutputError, match="it is not empty"):
+        clear_failed(run.path)
+    assert same(run, Run(run.path))
 
 
 def test_a_folder_that_holds_something_is_not_used(graph: Graph, tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ import trifact
 from tests.run.test_training import QUICK, numbers, same
 from trifact.errors import ConfigError, RunError
 from trifact.graph.graph import Graph
+from trifact.graph.storage import seen_facts
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run import training
+from trifact.run.folder import DIVERGED
 from trifact.run.matching import places
 from trifact.run.run import Run
 
@@ -83,6 +85,16 @@ def test_a_warm_start_needs_the_same_kind_of_model(graph: Graph, tmp_path: Path)
     assert not (tmp_path / "new").exists()
 
 
+def test_a_run_does_not_begin_with_itself(graph: Graph, tmp_path: Path) -> None:
+    """A folder that diverged could be used again, but for the factors that are wanted."""
+    run = training.train(graph, QUICK, out=tmp_path / "run")
+    (run.path / DIVERGED).touch()
+    config = QUICK.replace(warm_start=str(run.path))
+    with pytest.raises(RunError, match="a run cannot begin with itself; give another --out"):
+        training.train(graph, config, out=run.path)
+    assert run.best_epoch
+
+
 def test_a_warm_start_is_not_forgotten(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +161,35 @@ def test_what_the_other_run_was_trained_on_is_not_held_out(graph: Graph, tmp_pat
     assert len(unseen) // 3 < len(kept.valid) + len(kept.test) <= len(unseen) // 2
     assert f"train {len(kept.train)}, valid {len(kept.valid)}" in " ".join(kept.notes)
     assert "knows 62 of 72 entities and 3 of 3 predicates" in kept.notes[-1]
+
+
+def test_what_a_run_began_with_is_not_forgotten_over_generations(
+    graph: Graph, tmp_path: Path
+) -> None:
+    """The second run lacks facts of the first, whose folder goes; the third has them again."""
+    first = training.train(graph, QUICK, out=tmp_path / "first")
+    some = [fact for fact in grown() if fact[1] != "plus two" or fact[0] < "n20"]
+    begun = QUICK.replace(warm_start=str(first.path))
+    second = training.train(trifact.load(some, valid=0.1, test=0.1), begun, out=tmp_path / "second")
+    assert names_of(graph, "train") - names_of(second.graph(), "train")
+    shutil.rmtree(first.path)
+    whole = trifact.load(grown(), valid=0.1, test=0.1)
+    seen = names_of(graph, "train") | names_of(second.graph(), "train")
+    assert names_of(whole, "valid", "test") & (seen - names_of(second.graph(), "train"))
+    begun = QUICK.replace(warm_start=str(second.path))
+    third = training.train(whole, begun, out=tmp_path / "third")
+    assert not names_of(third.graph(), "valid", "test") & seen
+    given = replace(whole, draw=None)
+    held_out = len(names_of(whole, "valid", "test") & seen)
+    with pytest.raises(RunError, match=f"it was trained on {held_out} of the"):
+        training.train(given, begun, out=tmp_path / "fourth")
+
+
+def test_a_run_keeps_no_more_than_it_has_to(graph: Graph, tmp_path: Path) -> None:
+    first = training.train(graph, QUICK, out=tmp_path / "first")
+    begun = QUICK.replace(warm_start=str(first.path))
+    second = training.train(trifact.load(grown(), valid=0.1), begun, out=tmp_path / "second")
+    assert len(seen_facts(first.path)) == len(seen_facts(second.path)) == 0
 
 
 def test_splits_that_came_with_the_graph_are_refused_rather_than_changed(

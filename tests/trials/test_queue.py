@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from optuna.pruners import SuccessiveHalvingPruner
+from sqlalchemy.engine.default import DefaultDialect
 
 from tests.trials.test_search import ALL, GRID
 from trifact.errors import ConfigError, RunError
 from trifact.trials import queue, search
-from trifact.trials.database import Database
+from trifact.trials.database import PAUSES, Database, StorageError
 from trifact.trials.queue import TrialQueue
 from trifact.trials.space import Space
 from trifact.trials.workers import Outcome
@@ -140,6 +142,41 @@ def test_a_trial_whose_taker_was_killed_before_it_said_so_is_taken_over(
     assert other.elsewhere() == 1  # heard of for the first time
     assert other.elsewhere() == 1
     assert other.take() == (0, {"reg": 0.01})
+
+
+@pytest.mark.parametrize("times", [2, len(PAUSES) + 1])
+def test_a_database_that_is_away_for_a_moment_is_waited_for_and_then_given_up(
+    database: str, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    queue, connect = queue_of(database, "one"), DefaultDialect.connect
+    pauses, asked = list[float](), 0
+
+    def failing(self: DefaultDialect, *words: Any, **named: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked <= times:
+            assert self.loaded_dbapi is not None
+            raise self.loaded_dbapi.OperationalError("the server starts up")
+        return connect(self, *words, **named)
+
+    monkeypatch.setattr(DefaultDialect, "connect", failing)
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    if times == 2:
+        assert queue.take() == (0, {"reg": 0.01})
+    else:
+        refused = pytest.raises(StorageError, match=r"does not work \(the server starts up\)$")
+        with refused, queue.database.answering():
+            queue.take()
+    assert pauses == list(PAUSES[:times])
+
+
+def test_a_database_that_never_answered_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waits"))
+    (tmp_path / "a.db").mkdir()
+    with pytest.raises(StorageError, match="unable to open database file"):
+        Database.in_file(tmp_path / "a.db").open()
 
 
 def test_what_should_have_begun_is_not_made(database: str) -> None:

@@ -13,6 +13,7 @@ from tests.trials.test_search import ALL, GRID, PLAIN, children
 from trifact.errors import ConfigError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.run.folder import locked
+from trifact.run.run import Run
 from trifact.trials.options import SearchConfig
 from trifact.trials.search import begin, reopen
 from trifact.trials.space import Space
@@ -87,23 +88,21 @@ def test_an_error_of_the_machine_ends_the_search_with_its_sentence(
     assert not children()
 
 
-def test_settings_that_exclude_each_other_are_refused_or_fail_alone(
-    graph: Graph, tmp_path: Path
-) -> None:
-    both = {**PLAIN, "epochs": 1, "regularizer": ["n3", "dura"], "weighting": ["frequency", "none"]}
-    with pytest.raises(ConfigError, match="DURA goes by facts"):
-        begin(graph, Space.from_values(both), ALL, out=tmp_path / "grid")
-    assert not (tmp_path / "grid").exists()
-    space = Space.from_values({**both, "lr": {"low": 0.1, "high": 0.2}})
-    search = begin(graph, space, ALL.replace(trials=8), out=tmp_path / "tpe")
+def test_what_has_no_effect_at_any_point_is_refused(graph: Graph, tmp_path: Path) -> None:
+    space = Space.from_values({**PLAIN, "reg": [0.0, 0.1]}).fixing({"regularizer": "none"})
+    with pytest.raises(ConfigError, match="reg has no effect with regularizer none"):
+        begin(graph, space, ALL, out=tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_what_has_no_effect_at_one_point_rests_there(graph: Graph, tmp_path: Path) -> None:
+    values = {**PLAIN, "epochs": 1, "regularizer": ["n3", "none"], "reg": [0.01, 0.1]}
+    search = begin(graph, Space.from_values(values), ALL, out=tmp_path / "s")
     search.run()
-    states = {trial.state for trial in search.trials()}
-    assert states == {"done", "failed"}
-    assert all(
-        (trial.state == "failed") == (trial.settings["regularizer"] == "dura"
-        and trial.settings["weighting"] == "none")
-        for trial in search.trials()
-    )  # fmt: skip
+    assert {trial.state for trial in search.trials()} == {"done"}
+    for trial in search.trials():
+        drawn = trial.settings["reg"] if trial.settings["regularizer"] == "n3" else 0.0
+        assert Run(tmp_path / "s" / trial.folder).config.reg == drawn
 
 
 def test_a_folder_that_somebody_works_in_is_left_alone(graph: Graph, tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ def test_every_model_and_norm_of_the_paper_has_its_space() -> None:
         ("rank = [1, 2]\nsearch = 3", "search must be a table"),
         ("rank = [1, 2]\n[search]\ntimeout = 'soon'", "timeout: 'soon' is not a duration"),
         ("rank = [1, 2", "this is not TOML"),
+        ("regularizer = 'none'\nreg = [0.0, 0.1]", "reg has no effect with regularizer none"),
+        ("regularizer = 'dura'\nrank = [1, 2]\nweighting = 'none'", "weighting has no effect"),
     ],
 )
 def test_a_bad_space_is_one_sentence_that_names_file_and_line(

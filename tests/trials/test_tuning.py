@@ -45,9 +45,9 @@ def ticking(step: float) -> Callable[[], float]:
     return look
 
 
-def ladder(graph: Graph, folder: Path, rule: TrainConfig, *, step: float = 4.0) -> Tuning:
+def ladder(graph: Graph, folder: Path, rule: TrainConfig) -> Tuning:
     choices = around(rule, queries=100, given=())
-    return Tuning(graph, rule, choices, folder, 1000.0, Watch(clock=ticking(step)))
+    return Tuning(graph, rule, choices, folder, 1000.0, Watch(clock=ticking(0.7)))
 
 
 def test_the_rungs_begin_so_that_enough_trials_fit_and_two_more_rungs_follow() -> None:
@@ -216,6 +216,21 @@ def test_without_time_the_rule_is_kept(graph: Graph, tmp_path: Path) -> None:
     assert len(found.candidates) == 1
     assert found.config == TrainConfig(rank=4, epochs=9, precision="float32")
     assert "did not suffice" in found.verdict
+
+
+def test_a_long_epoch_is_not_finished_when_the_time_is_up(graph: Graph, tmp_path: Path) -> None:
+    seen = list[int]()
+
+    def left(what: str, done: int, total: int) -> None:
+        seen.append(total - done)
+
+    watch = Watch(progress=left, clock=ticking(1.0))
+    given = {"rank": 4, "batch": 1, "epochs": 9, "precision": "float32"}
+    found = tune(graph, given, seconds=8.5, within=tmp_path, watch=watch)
+    assert min(seen) > 20
+    assert found.epochs == 0
+    assert "did not suffice" in found.verdict
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_a_kill_has_left_behind_goes_and_what_is_in_use_stays(

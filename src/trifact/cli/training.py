@@ -45,7 +45,9 @@ class Request:
         """The settings of the file, and of the options, which override them."""
         if self.config is None:
             return self.settings
-        values = {**read_toml(self.config), **self.settings}
+        said = read_toml(self.config)
+        kept = {*self.settings, *TrainConfig.idle(said)}  # but what the options made idle may rest
+        values = TrainConfig.effective({**said, **self.settings}, but=kept)
         try:
             TrainConfig.from_values(values)
         except ConfigError as error:

@@ -18,10 +18,14 @@ from trifact.graph.splitting import SPLITS
 from trifact.graph.vocabulary import Vocabulary
 
 FORMAT = 1
+SEEN = "seen"  # facts of none of the graph's splits; whoever does not know them does not read them
 
 
-def save_graph(graph: Graph, folder: Path) -> None:
-    """`vocabulary.parquet`, `facts.parquet` and, last, `graph.json` which says what they hold."""
+def save_graph(graph: Graph, folder: Path, *, seen: Ints | None = None) -> None:
+    """`vocabulary.parquet`, `facts.parquet` and, last, `graph.json` which says what they hold.
+
+    `seen` are facts by its ids that are not in it, see `seen_facts`.
+    """
     kinds = {"entity": graph.entities, "predicate": graph.predicates}
     labels = {"entity": graph.entity_labels, "predicate": graph.predicate_labels}
     names = {
@@ -33,10 +37,10 @@ def save_graph(graph: Graph, folder: Path) -> None:
         ),
     }
     write_parquet(folder / "vocabulary.parquet", names)
-    facts = np.concatenate(list(graph.splits.values()))
-    sizes = [len(part) for part in graph.splits.values()]
+    parts = {**graph.splits, SEEN: graph.train[:0] if seen is None else seen}
+    facts = np.concatenate(list(parts.values()))
     columns = dict(zip(("subject", "predicate", "object"), facts.T.copy(), strict=True))
-    split = np.repeat(np.array(SPLITS, dtype=object), sizes)
+    split = np.repeat(np.array([*parts], dtype=object), [len(part) for part in parts.values()])
     write_parquet(folder / "facts.parquet", {"split": split, **columns})
     write_text(folder / "graph.json", json.dumps(summary(graph), indent=2) + "\n")
 
@@ -88,6 +92,16 @@ def open_graph(folder: Path) -> Graph:
     if graph.content_hash != about["content_hash"]:
         raise RunError(f"{folder / 'facts.parquet'}: its facts are not those that were kept")
     return graph
+
+
+def seen_facts(folder: Path) -> Ints:
+    """Facts that are not in the graph of a folder, and were saved with it as seen before."""
+    try:
+        with connected() as base:
+            return _facts(base, folder, SEEN)
+    except (OSError, ValueError, duckdb.Error) as error:
+        path = folder / "facts.parquet"
+        raise RunError(f"{path}: there are no facts of a run here ({first_line(error)})") from None
 
 
 def write_parquet(path: Path, columns: dict[str, Any], select: str = "from columns") -> None:

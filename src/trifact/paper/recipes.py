@@ -54,6 +54,8 @@ class Recipe:
                 f"the choice needs a validation within its {choice.epochs} epochs, "
                 f"and no more epochs than the {train.epochs} of training"
             )
+        for value in choice.values if choice else ():
+            self.settled(value)  # refuses one that cannot be trained
 
     @property
     def name(self) -> str:

@@ -22,6 +22,8 @@ from trifact.errors import OutputError, RunError
 
 FORMAT = 1
 Parts = dict[str, dict[str, Tensor]]
+Files = dict[str, dict[str, str]]
+"""By part: the name of its file, and the SHA-256 of that."""
 
 
 class NotSavedError(OutputError):
@@ -32,15 +34,22 @@ class NotSavedError(OutputError):
         self.run = run
 
 
-def save(folder: Path, name: str, parts: Parts, state: dict[str, Any]) -> None:
-    """Save parts (each a file of named tensors) and plain state as checkpoint `name`."""
+def save(
+    folder: Path, name: str, parts: Parts, state: dict[str, Any], *, saved: Files | None = None
+) -> Files:
+    """Save parts (each a file of named tensors) and plain state as checkpoint `name`.
+
+    Parts that another checkpoint here has as they are, in files `saved`, are not written again.
+    """
+    have = saved or {}
     try:
-        files = {part: _save_part(folder, part, tensors) for part, tensors in parts.items()}
+        files = {part: have.get(part) or _save_part(folder, part, parts[part]) for part in parts}
         manifest = {"format": FORMAT, "files": files, "state": state}
         write_text(folder / f"{name}.json", json.dumps(manifest, indent=2) + "\n")
     except OutputError as error:
         raise NotSavedError(f"{error}; what was saved before is kept", folder.parent) from None
     _remove_unnamed(folder)
+    return files
 
 
 def load(folder: Path, name: str, *parts: str) -> tuple[Parts, dict[str, Any]]:

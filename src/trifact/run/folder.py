@@ -6,17 +6,22 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 
+from trifact.config import parse_toml
 from trifact.durable import write_text
-from trifact.errors import ConfigError, OutputError, RunError
+from trifact.errors import ConfigError, DivergedError, OutputError, RunError
 from trifact.graph.formats import stem_and_format
 from trifact.run.options import TrainConfig
 
 CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
 MACHINE, TUNING, LOCK = "machine.json", "tuning.jsonl", ".lock"
+DIVERGED = "diverged.txt"
 SHOWN = 3  # runs that are named
 BEGUN = (LOCK, MACHINE, TUNING, "graph.json", "facts.parquet", "vocabulary.parquet")
 """What a folder holds whose run was cut off before there was any; it is as good as empty."""
+TRAINED = (*BEGUN, CONFIG, HISTORY, CHECKPOINTS, DIVERGED)
+"""What training leaves; of a run that diverged it may go, if nobody made anything of it."""
 
 
 class BusyError(RunError):
@@ -24,7 +29,7 @@ class BusyError(RunError):
 
 
 def new_folder(path: Path) -> Path:
-    """A folder for a new run; one that holds anything but the beginnings of one is refused."""
+    """A folder for a new run; one that holds anything but a failed one is refused."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -34,13 +39,14 @@ def new_folder(path: Path) -> Path:
 
 
 def refuse_full(path: Path) -> None:
-    """Refuse a folder that holds anything but the beginnings of a run of ours."""
+    """Refuse a folder that holds anything but a run of ours that never began, or diverged."""
     try:
         names = {entry.name for entry in path.iterdir()} if path.exists() else set[str]()
     except OSError as error:
         raise OutputError(f"{path}: cannot be made ({error.strerror})") from None
     ours = LOCK in names  # it is there before anything else
-    if not all(ours and (name in BEGUN or name.endswith(".part")) for name in names):
+    failed = TRAINED if DIVERGED in names else BEGUN
+    if not all(ours and (name in failed or name.endswith(".part")) for name in names):
         raise OutputError(f"{path}: it is not empty; give another --out, or --resume it")
 
 
@@ -76,6 +82,30 @@ def clear_parts(path: Path, name: str = "") -> None:
         part.unlink(missing_ok=True)
 
 
+def clear_failed(path: Path) -> None:
+    """Remove what is left of a run that never began, or diverged; from now on this is no run.
+
+    For whoever has the folder locked: what it holds may have become another run meanwhile.
+    """
+    refuse_full(path)
+    for name in (CONFIG, HISTORY, TUNING):
+        (path / name).unlink(missing_ok=True)
+    if (path / CHECKPOINTS).exists():
+        rmtree(path / CHECKPOINTS)
+    clear_parts(path)
+    (path / DIVERGED).unlink(missing_ok=True)  # last: after a kill all that is left may go
+
+
+@contextmanager
+def marking_divergence(path: Path) -> Iterator[None]:
+    """A run that diverges here says so in its folder, which can then be used again."""
+    try:
+        yield
+    except DivergedError as error:
+        write_text(path / DIVERGED, f"{error}\n")
+        raise
+
+
 def _no_run(path: Path) -> RunError:
     """What a path is that is no run; in a folder of runs, such as a search, one can be chosen."""
     if not path.is_dir():
@@ -87,8 +117,9 @@ def _no_run(path: Path) -> RunError:
 
 
 def save_config(path: Path, config: TrainConfig) -> None:
-    """Everything that made the run."""
+    """Everything that made the run; from now on it is one, and has not diverged."""
     write_text(path / CONFIG, config.to_toml())
+    (path / DIVERGED).unlink(missing_ok=True)
 
 
 def read_config(path: Path) -> TrainConfig:
@@ -100,7 +131,8 @@ def read_config(path: Path) -> TrainConfig:
     except (OSError, UnicodeDecodeError):
         raise _no_run(path) from None
     try:
-        config = TrainConfig.from_toml(text)
+        # those of earlier versions may have settings without effect
+        config = TrainConfig.from_values(TrainConfig.effective(parse_toml(text)))
     except ConfigError as error:
         raise RunError(f"{path / CONFIG}: {error}") from None
     if None in (config.rank, config.reg, config.batch):  # a run has them all

@@ -1,4 +1,4 @@
-"""From settings to what training is made of: device, precision, model and norm."""
+"""From settings to what training is made of: device, precision, model, norm and objective."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from contextlib import contextmanager
 
 import torch
 
-from trifact.errors import ConfigError
+from trifact.errors import ConfigError, TrainingError
 from trifact.graph.graph import Graph
+from trifact.graph.queries import Queries
 from trifact.run import machine
 from trifact.run.options import TrainConfig
+from trifact.tensor.descent import Objective
 from trifact.tensor.dura import Dura
 from trifact.tensor.models import MODELS, Model
-from trifact.tensor.regularizers import Regularizer, regularizer
+from trifact.tensor.regularizers import Regularizer, frequencies, regularizer
+from trifact.tensor.workspace import Workspace
 from trifact.wording import setting
 
 
@@ -28,6 +31,18 @@ def norm_of(config: TrainConfig) -> Regularizer | Dura:
         predicate=config.reg_predicates,
         weighting=config.weighting,  # type: ignore[arg-type]
     )
+
+
+def check_graph(graph: Graph, config: TrainConfig) -> None:
+    """Refuse a graph that these settings cannot be trained on, or on which one has no effect."""
+    if not len(graph.train):
+        raise TrainingError(f"{graph.name}: there is no fact to train on")
+    if config.schedule == "plateau" and not len(graph.valid):
+        raise TrainingError(f"{graph.name}: it has no validation facts, by which plateau goes")
+    if config.relations and config.setting == "standard" and len(graph.predicates) == 1:
+        raise TrainingError(
+            f"{graph.name}: it has one predicate, so there is none to predict; leave relations out"
+        )
 
 
 def check_device(name: str) -> None:
@@ -80,3 +95,24 @@ def new_model(graph: Graph, config: TrainConfig) -> Model:
     )
     model.tables = {name: table.to(config.device) for name, table in model.tables.items()}
     return model
+
+
+def objective_of(graph: Graph, config: TrainConfig, *, model: Model, queries: Queries) -> Objective:
+    """What a model is to minimize over the train facts of a graph."""
+    assert config.batch is not None
+    reciprocal = config.setting == "reciprocal"
+    examples = graph.reciprocal("train") if reciprocal else graph.train
+    return Objective(
+        model,
+        norm_of(config),
+        answers=queries.expected_answers(config.batch, config.cap),
+        reciprocal=reciprocal,
+        relations=config.relations,
+        frequencies=frequencies(
+            torch.from_numpy(examples.copy()),
+            entities=model.entities,
+            predicates=model.predicates,
+        ),
+        # half for logits; the rest is for the rows of a batch, which no budget bounds
+        work=Workspace(budget=config.budget_mb * 2**20 // 2, dtype=type_of_products(config)),
+    )

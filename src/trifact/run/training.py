@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -26,8 +27,10 @@ from trifact.run.folder import (
     HISTORY,
     MACHINE,
     TUNING,
+    clear_failed,
     clear_parts,
     locked,
+    marking_divergence,
     name_for,
     new_folder,
     read_config,
@@ -39,8 +42,9 @@ from trifact.run.machine import denormals_flushed
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import (
     check_device,
+    check_graph,
     new_model,
-    norm_of,
+    objective_of,
     type_of_products,
     using_threads,
     with_precision,
@@ -48,13 +52,10 @@ from trifact.run.preparation import (
 from trifact.run.run import Run
 from trifact.run.signals import Interrupt, interruptible
 from trifact.run.validation import asked_of
-from trifact.run.warmstart import apart, check_alike, copy_factors
+from trifact.run.warmstart import apart, check_parent, copy_factors, inherited
 from trifact.tensor.batches import Batch
-from trifact.tensor.descent import Objective
 from trifact.tensor.optimizers import SCHEDULES, optimizer
 from trifact.tensor.ranking import ranks
-from trifact.tensor.regularizers import frequencies
-from trifact.tensor.workspace import Workspace
 
 OnEpoch = Callable[[Epoch], str | None]
 """Called after each epoch; whatever it says is why training ends here."""
@@ -105,23 +106,20 @@ def train(
 
     `tuning` says what was tried before, and is kept in the run.
     """
-    if not len(graph.train):
-        raise TrainingError(f"{graph.name}: there is no fact to train on")
-    config = resolved(config or TrainConfig(), graph)
-    if config.schedule == "plateau" and not len(graph.valid):
-        raise TrainingError(f"{graph.name}: it has no validation facts, by which plateau goes")
+    config, seen = resolved(config or TrainConfig(), graph), None
+    check_graph(graph, config)
     check_device(config.device)
     if config.warm_start:
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
-        check_alike(Run(config.warm_start), config)
-        graph = apart(graph, Run(config.warm_start))
+        check_parent(parent := Run(config.warm_start), config, out)
+        graph = apart(graph, parent)
+        seen = inherited(graph, parent)
     name = name_for(graph.name, config.model, config.rank)
     path = new_folder(out or unused_folder(name))
-    with locked(path), using_threads(config.threads):
+    with locked(path), marking_divergence(path), using_threads(config.threads):
         config = with_precision(config, graph)
-        clear_parts(path)
-        (path / TUNING).unlink(missing_ok=True)  # of one that was cut off
-        save_graph(graph, path)
+        clear_failed(path)
+        save_graph(graph, path, seen=seen)
         write_text(path / MACHINE, json.dumps(machine.describe(), indent=2) + "\n")
         if tuning:
             write_text(path / TUNING, tuning)
@@ -147,7 +145,7 @@ def resume(
             raise RunError(f"{name} cannot change when a run goes on; only {allowed} can")
     config = config.replace(**changes)
     check_device(config.device)
-    with locked(path), using_threads(config.threads):
+    with locked(path), marking_divergence(path), using_threads(config.threads):
         clear_parts(path, HISTORY)
         training = Training(open_graph(path), config, path, progress)
         training.restore()
@@ -193,10 +191,12 @@ class Training:
         self.queries = graph.queries("train")
         self.state = State(rate=config.lr)
         self.asked = asked_of(graph, "valid", device=self.device) if len(graph.valid) else None
-        self.objective = self._objective()
+        self.objective = objective_of(graph, config, model=self.model, queries=self.queries)
         shape = self.model.table("object").shape
         self.peak = machine.peak_flops(type_of_products(config), self.device, *shape)
         self.save_at = time.perf_counter() + SAVE_SECONDS
+        self.saved: checkpoint.Files = {}
+        """The file of the factors as they are, if there is one since the last step."""
 
     def run(self, on_epoch: OnEpoch) -> None:
         """All epochs that are left; ends with everything saved, or raises with it saved."""
@@ -248,7 +248,8 @@ class Training:
         self._check_finite()
         self.state.rate, self.state.schedule = self.optimizer.rate, asdict(self.schedule)
         parts = {"factors": self.model.tables, "optimizer": self.optimizer.state}
-        checkpoint.save(self.path / CHECKPOINTS, "last", parts, asdict(self.state))
+        folder, state = self.path / CHECKPOINTS, asdict(self.state)
+        checkpoint.save(folder, "last", parts, state, saved=self.saved)
         end = time.perf_counter()
         self.save_at = end + max(SAVE_SECONDS, (end - start) / SAVE_SHARE)
 
@@ -271,6 +272,7 @@ class Training:
             if number < state.step:
                 continue
             start = time.perf_counter()
+            self.saved = {}
             value = self.objective.step(self.tensors(batch), self.optimizer)
             state.loss += float(value.loss)
             state.penalty += float(value.penalty)
@@ -310,7 +312,10 @@ class Training:
     def _validate(self) -> float:
         assert self.asked is not None
         self.progress("validating", 0, 0)
-        mrr = ranks(self.model, self.asked, budget=self.config.budget_mb * 2**20).mrr()
+        try:
+            mrr = ranks(self.model, self.asked, budget=self.config.budget_mb * 2**20).mrr()
+        except DivergedError:  # of a score that is not a number
+            raise self._diverged() from None
         if mrr > self.state.best_mrr:
             self._save_best(self.state.epoch, mrr)
         else:
@@ -322,7 +327,8 @@ class Training:
         self._check_finite()
         self.state.best_epoch, self.state.best_mrr, self.state.waited = epoch, mrr, 0
         about = {"epoch": epoch, "mrr": mrr if mrr >= 0 else None}
-        checkpoint.save(self.path / CHECKPOINTS, "best", {"factors": self.model.tables}, about)
+        parts = {"factors": self.model.tables}
+        self.saved = checkpoint.save(self.path / CHECKPOINTS, "best", parts, about)
 
     def _interrupted(self, where: str) -> Interrupted:
         return Interrupted(f"{where}, all is saved; {checkpoint.go_on(self.path)}")
@@ -333,11 +339,12 @@ class Training:
 
     def _diverged(self) -> DivergedError:
         kept = (self.path / CHECKPOINTS / "last.json").exists()
-        where = f"; the last good state is kept in {self.path}" if kept else ""
+        where = shlex.quote(str(self.path))
+        until = ", where the last good state is kept until then" if kept else ""
         epoch = min(self.state.epoch, self.config.epochs)
         return DivergedError(
-            f"training diverged in epoch {epoch} (the loss is no finite number){where}; "
-            f"train anew with a lower --lr (now {self.optimizer.rate:g})"
+            f"training diverged in epoch {epoch} (its numbers grew without bound); train anew with "
+            f"a lower --lr (now {self.optimizer.rate:g}), also with --out {where}{until}"
         )
 
     def _doing(self, done: int, total: int) -> str:
@@ -362,26 +369,6 @@ class Training:
         speed = flop / seconds
         self.peak = max(self.peak, speed)
         return speed / self.peak
-
-    def _objective(self) -> Objective:
-        config, model = self.config, self.model
-        assert config.batch is not None
-        reciprocal = config.setting == "reciprocal"
-        examples = self.graph.reciprocal("train") if reciprocal else self.graph.train
-        return Objective(
-            model,
-            norm_of(config),
-            answers=self.queries.expected_answers(config.batch, config.cap),
-            reciprocal=reciprocal,
-            relations=config.relations,
-            frequencies=frequencies(
-                torch.from_numpy(examples.copy()),
-                entities=model.entities,
-                predicates=model.predicates,
-            ),
-            # half for logits; the rest is for the rows of a batch, which no budget bounds
-            work=Workspace(budget=config.budget_mb * 2**20 // 2, dtype=type_of_products(config)),
-        )
 
     def tensors(self, batch: GraphBatch) -> Batch:
         def here(array: Ints) -> torch.Tensor:

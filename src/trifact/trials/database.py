@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import optuna
 import sqlalchemy
@@ -18,6 +20,7 @@ from trifact.errors import ConfigError, RunError
 
 LOCK = 0x7472_6966_6163_7400  # PostgreSQL's advisory lock of all trifact searches in a database
 PATIENCE = 60  # seconds that SQLite waits while somebody else writes
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # seconds, before a connection is asked for once more
 FORM = "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
 
 
@@ -63,18 +66,23 @@ class Database:
         return self._file is not None and not self._file.exists()
 
     def open(self) -> RDBStorage:
-        """The storage; its tables are made by whoever comes first, and by nobody else."""
+        """The storage; its tables are made by whoever comes first, and by nobody else.
+
+        A database that does not answer here is refused at once; later it is waited for.
+        """
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         arguments = {"timeout": PATIENCE} if self._file else {}
         own = {"connect_args": arguments, "poolclass": NullPool}  # nothing stays open in between
-        with self.answering(), self.alone(), warnings.catch_warnings():
+        with self.answering(), self.alone(patient=False), warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            return RDBStorage(self.url.render_as_string(hide_password=False), engine_kwargs=own)
+            made = RDBStorage(self.url.render_as_string(hide_password=False), engine_kwargs=own)
+        _wait_for(made.engine)
+        return made
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, *, patient: bool = True) -> Iterator[None]:
         """Of all searches in this database only one is here at a time, on whichever machine."""
-        with self._locked_file(self._file) if self._file else self._advisory():
+        with self._locked_file(self._file) if self._file else self._advisory(patient=patient):
             yield
 
     @contextmanager
@@ -107,9 +115,30 @@ class Database:
             yield
 
     @contextmanager
-    def _advisory(self) -> Iterator[None]:
+    def _advisory(self, *, patient: bool) -> Iterator[None]:
         """PostgreSQL frees the lock with the connection, also of a process that was killed."""
         engine = sqlalchemy.create_engine(self.url, poolclass=NullPool)
+        if patient:
+            _wait_for(engine)
         with engine.connect() as connection:
             connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_lock(LOCK)))
             yield
+
+
+def _wait_for(engine: sqlalchemy.Engine) -> None:
+    """Let an engine ask again for connections that fail for a moment, as while a server restarts.
+
+    Every transaction makes its own. One that is broken off is not repeated: it may have been done.
+    """
+
+    @sqlalchemy.event.listens_for(engine, "do_connect")
+    def connect(
+        dialect: sqlalchemy.Dialect, record: object, words: list[Any], named: dict[str, Any]
+    ) -> object:
+        assert dialect.loaded_dbapi is not None
+        for pause in PAUSES:
+            try:
+                return dialect.connect(*words, **named)
+            except dialect.loaded_dbapi.OperationalError:
+                time.sleep(pause)
+        return dialect.connect(*words, **named)

@@ -26,7 +26,7 @@ from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph, save_graph
 from trifact.progress import Progress, silent
-from trifact.run.folder import locked, name_for, new_folder, unused_folder
+from trifact.run.folder import clear_failed, locked, name_for, new_folder, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import resolved
 from trifact.run.signals import Interrupt, interruptible
@@ -154,12 +154,7 @@ class Leading:
         """Hand out what waits; whether something is under way, here or on other machines."""
         while not self._stopping and self.pool.has_room and (taken := self.queue.take()):
             number, point = taken
-            try:
-                config = self.search.space.config(point)
-            except ConfigError as error:  # drawn by TPE: settings that exclude each other
-                self.queue.finish(number, Outcome("failed", reason=str(error)))
-                self._tell(number)
-                continue
+            config = self.search.space.config(point)
             self.pool.begin(Job(number, self.search.path / folder_of(number), vars(config)))
             self._epochs[number] = 0
         self._show()
@@ -230,6 +225,7 @@ def begin(
         space.config(point)
     with locked(new_folder(path)):
         made = None
+        clear_failed(path)
         try:
             made = _set_up(path, graph, space, config, database)
         finally:

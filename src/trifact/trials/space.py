@@ -75,8 +75,8 @@ class Space:
         return replace(self, fixed={**self.fixed, **checked}, searched=left)
 
     def config(self, point: dict[str, Any]) -> TrainConfig:
-        """The settings of training at one point of the space."""
-        return TrainConfig.from_values({**self.fixed, **point})
+        """The settings of training at one point of the space; those without effect there rest."""
+        return TrainConfig.from_values(TrainConfig.effective({**self.fixed, **point}))
 
     def points(self) -> list[dict[str, Any]]:
         """All points of a grid, the last setting changing fastest."""
@@ -92,8 +92,17 @@ class Space:
         """Whether everything that is searched is a list."""
         return not any(isinstance(choice, Range) for choice in self.searched.values())
 
+    def refuse_idle(self) -> None:
+        """Refuse a setting that has no effect at any point, by what is fixed."""
+        for key in (*self.fixed, *self.searched):
+            for value in self.possible(key):
+                idle = TrainConfig.idle({**self.fixed, key: value})
+                if key in idle:
+                    raise ConfigError(idle[key])
+
     def check(self) -> None:
         """Whether there is something to search, and something to judge it by."""
+        self.refuse_idle()
         if not self.searched:
             raise ConfigError(
                 f"{self.name}: nothing is searched; give a setting several values, such as reg = "
@@ -138,7 +147,9 @@ def _parts(values: dict[str, Any], name: str) -> tuple[Space, dict[str, Any]]:
     if not isinstance(search, dict):
         raise ConfigError("search must be a table: [search] and settings below it")
     SearchConfig.from_values(search)
-    return Space.from_values(values, name), search
+    space = Space.from_values(values, name)
+    space.refuse_idle()
+    return space, search
 
 
 def shipped() -> list[str]:

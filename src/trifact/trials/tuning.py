@@ -28,7 +28,6 @@ from trifact.progress import Progress, silent
 from trifact.run import training
 from trifact.run.durations import shown
 from trifact.run.folder import LOCK, locked
-from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import check_device, with_precision
 from trifact.run.run import Run
@@ -43,7 +42,6 @@ SHARES = (1 / 3, 2 / 3, 1.0)  # of the time: until when the first rung, the seco
 ASKED = 100  # times, for settings that are new
 RULE = 0  # the number of the rule's own trial
 TUNED = ("rank", "reg", "lr", "batch")
-TIME_IS_UP = "the time for tuning was up"
 SCRATCH = ".tuning-"
 
 
@@ -54,6 +52,10 @@ class Watch:
     say: Callable[[str], None] = lambda line: None
     progress: Progress = silent
     clock: Callable[[], float] = time.monotonic
+
+
+class _LateError(Exception):
+    """The time was up in the middle of a trial, of which nothing is needed any more."""
 
 
 class TuningInterrupted(TrifactError):  # noqa: N818 - it is no error
@@ -169,7 +171,6 @@ def _scratch(within: Path) -> Iterator[Path]:
 def around(rule: TrainConfig, *, queries: int, given: Sequence[str]) -> dict[str, Choice]:
     """What is searched around the settings of the rule."""
     assert rule.rank is not None
-    assert rule.reg is not None
     assert rule.batch is not None
     batches = (rule.batch // 4, rule.batch // 2, rule.batch, 2 * rule.batch, 4 * rule.batch)
     choices: dict[str, Choice] = {
@@ -179,8 +180,7 @@ def around(rule: TrainConfig, *, queries: int, given: Sequence[str]) -> dict[str
         "lr": Range(rule.lr / 5, rule.lr * 5, log=True),
         "batch": tuple(sorted({rule.batch, *(b for b in batches if 10 <= b <= queries)})),
     }  # fmt: skip
-    no_norm = ("reg",) if rule.regularizer == "none" else ()
-    left = {key: c for key, c in choices.items() if key not in (*given, *no_norm)}
+    left = {key: c for key, c in choices.items() if key not in given}
     left = {key: c for key, c in left.items() if isinstance(c, Range) or len(c) > 1}
     if not left:
         raise ConfigError(f"{', '.join(TUNED)} are all given; nothing is left to tune")
@@ -209,7 +209,10 @@ class Tuning:
 
     def run(self) -> int:
         """All rungs there is time for; the epochs of the highest that has a rival of the rule."""
-        epochs = self._widen()
+        try:
+            epochs = self._widen()
+        except _LateError:  # in the very first epoch
+            return 0
         rivals = [c for c in self.candidates[1:] if epochs in c.mrrs]
         compared = epochs if rivals else 0
         rung = 1
@@ -300,6 +303,8 @@ class Tuning:
         start = self.watch.clock()
         try:
             run = self._trained(candidate, epochs)
+        except _LateError:
+            return False
         except (DivergedError, MemoryError, RuntimeError) as error:
             if not isinstance(error, DivergedError) and not memory_ran_out(error):
                 raise
@@ -308,9 +313,7 @@ class Tuning:
             return False
         candidate.epochs = run.history[-1].epoch
         candidate.seconds += self.watch.clock() - start
-        candidate.converged = candidate.epochs < epochs and run.ended != TIME_IS_UP
-        if candidate.epochs < epochs and not candidate.converged:
-            return False
+        candidate.converged = candidate.epochs < epochs
         candidate.mrrs[epochs] = run.metrics["mrr"]
         rule = " (the rule)" if candidate.number == RULE else ""
         mrr = candidate.mrrs[epochs]
@@ -318,19 +321,19 @@ class Tuning:
         return True
 
     def _trained(self, candidate: Candidate, epochs: int) -> Run:
-        changes = {"epochs": epochs, "validate_every": min(self.rule.validate_every, epochs)}
+        every = min(self.rule.validate_every, epochs)
+        changes: dict[str, Any] = {"epochs": epochs, "validate_every": every}
         path = self._path(candidate)
 
         def show(what: str, done: int, total: int) -> None:
             self.watch.progress(f"tuning, trial {candidate.number}: {what}", done, total)
+            if self.watch.clock() > self._began + self.seconds:
+                raise _LateError
 
         if candidate.epochs:
-            return training.resume(path, on_epoch=self._late, progress=show, **changes)
+            return training.resume(path, progress=show, **changes)
         config = self.rule.replace(**candidate.settings, **changes)
-        return training.train(self.graph, config, out=path, on_epoch=self._late, progress=show)
-
-    def _late(self, epoch: Epoch) -> str:
-        return TIME_IS_UP if self.watch.clock() > self._began + self.seconds else ""
+        return training.train(self.graph, config, out=path, progress=show)
 
     def _size(self, candidate: Candidate) -> float:
         """How many times as long an epoch takes as by the rule, at least."""
