@@ -299,6 +299,15 @@ def test_divergence_stops_with_advice_and_the_last_good_state(graph: Graph, tmp_
         training.train(graph, config, out=tmp_path / "run")
 
 
+def test_a_loss_far_beyond_that_of_knowing_nothing_is_divergence(
+    graph: Graph, tmp_path: Path
+) -> None:
+    with pytest.raises(DivergedError, match="lower --lr"):
+        training.train(graph, QUICK.replace(lr=1e5), out=tmp_path / "run")
+    with pytest.raises(RunError, match="its training diverged; train anew with a lower --lr"):
+        Run(tmp_path / "run").factors("best")
+
+
 def test_a_state_saved_before_diverging_stays_finite(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,7 +84,7 @@ def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
     about, notes = found.expected, list[str]()
     if found.about["order"] == "score":
         notes.append(
-            f"in the order of scores, which predicates make differently: {why_by_score(run)}"
+            f"in the order of scores, which mean different things under different predicates: {why_by_score(run)}"
         )
     elif len(found):
         mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]

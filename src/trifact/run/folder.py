@@ -47,7 +47,8 @@ def refuse_full(path: Path) -> None:
     ours = LOCK in names  # it is there before anything else
     failed = TRAINED if DIVERGED in names else BEGUN
     if not all(ours and (name in failed or name.endswith(".part")) for name in names):
-        raise OutputError(f"{path}: it is not empty; give another --out, or --resume it")
+        resume = ", or --resume it" if CONFIG in names else ""
+        raise OutputError(f"{path}: it is not empty; give another --out{resume}")
 
 
 def name_for(graph: str, *parts: object) -> str:
@@ -72,7 +73,8 @@ def locked(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BusyError(f"{path}: another process is training here") from None
+            busy = "another process is training here; wait for it, or give another folder"
+            raise BusyError(f"{path}: {busy}") from None
         yield
 
 

@@ -63,6 +63,7 @@ MAY_CHANGE = ("epochs", "patience", "validate_every", "threads", "budget_mb", "d
 SAVE_SECONDS = 120.0  # without a checkpoint
 SAVE_SHARE = 0.02  # of the time, that checkpoints may take at most
 REFIT = "refit"
+HOPELESS = 100.0  # times the loss of a model that knows nothing, in the mean of an epoch
 
 
 class Interrupted(TrainingError):  # noqa: N818 - it is no error
@@ -293,6 +294,8 @@ class Training:
         """Its sums as means, its validation, and on to the next."""
         state, queries = self.state, int(self.queries.chunks(self.config.cap).sum())
         scale = self.objective.answers / self.queries.facts
+        if state.loss * scale > HOPELESS * max(1.0, math.log(self.model.entities)):
+            raise self._diverged()
         due = self.config.validate_every and state.epoch % self.config.validate_every == 0
         due = due or (self.config.validate_every and state.epoch == self.config.epochs)
         epoch = Epoch(
