@@ -83,9 +83,8 @@ def _notes(found: Discovery, run: Run, config: DiscoverConfig) -> list[str]:
     """What to know about the list, one sentence each."""
     about, notes = found.expected, list[str]()
     if found.about["order"] == "score":
-        notes.append(
-            f"in the order of scores, which mean different things under different predicates: {why_by_score(run)}"
-        )
+        unlike = "which mean different things under different predicates"
+        notes.append(f"in the order of scores, {unlike}: {why_by_score(run)}")
     elif len(found):
         mean = sum(found.columns["probability"]) / len(found)  # type: ignore[arg-type]
         notes.append(f"mean probability of the new facts: {mean:.3f}")
