@@ -31,7 +31,7 @@ def test_a_loss_far_beyond_that_of_knowing_nothing_is_divergence(
 ) -> None:
     with pytest.raises(DivergedError, match="lower --lr"):
         training.train(graph, QUICK.replace(lr=1e5), out=tmp_path / "run")
-    with pytest.raises(RunError, match="its training diverged; train anew with a lower --lr"):
+    with pytest.raises(RunError, match="its training diverged; train anew with a lower lr"):
         Run(tmp_path / "run").factors("best")
 
 

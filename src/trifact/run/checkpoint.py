@@ -20,6 +20,7 @@ from torch import Tensor
 from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
 from trifact.run.folder import DIVERGED
+from trifact.wording import setting
 
 FORMAT = 1
 Parts = dict[str, dict[str, Tensor]]
@@ -86,7 +87,7 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
 def go_on(run: Path) -> str:
     """What to type to go on with a run; one that diverged cannot."""
     if (run / DIVERGED).exists():
-        return "its training diverged; train anew with a lower --lr"
+        return f"its training diverged; train anew with a lower {setting('lr')}"
     return f"go on with: trifact train --resume {shlex.quote(str(run))}"
 
 
