@@ -198,7 +198,6 @@ def test_a_run_that_is_not_validated_has_its_last_factors_as_best(
     assert all(torch.equal(t, run.factors("last")[k]) for k, t in run.factors("best").items())
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a cuda device here")
 def test_what_goes_by_facts_is_trained_stopped_and_gone_on_with(
     graph: Graph, tmp_path: Path
 ) -> None:
@@ -261,6 +260,7 @@ def test_a_second_loss_needs_a_second_predicate(tmp_path: Path) -> None:
     training.train(one, config.replace(setting="reciprocal"), out=tmp_path / "run")
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a cuda device here")
 def test_a_device_that_is_not_there_is_refused(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no cuda device"):
         training.train(graph, QUICK.replace(device="cuda"), out=tmp_path / "run")
