@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,7 +10,7 @@ from contextvars import ContextVar
 _typed = ContextVar("typed", default=False)
 
 
-def setting(name: str, value: str | bool | None = None) -> str:
+def setting(name: str, value: str | float | bool | None = None) -> str:
     """A setting, and the value to give it.
 
     >>> setting("memory_mb"), setting("overwrite", True), setting("header", "yes")
@@ -21,7 +22,7 @@ def setting(name: str, value: str | bool | None = None) -> str:
     if not _typed.get():
         return name if value is None else f"{name}={value!r}"
     flag = f"--{name.replace('_', '-')}"
-    return f"{flag} {value}" if isinstance(value, str) else flag
+    return flag if value is None or isinstance(value, bool) else f"{flag} {shlex.quote(str(value))}"
 
 
 @contextmanager

@@ -100,7 +100,14 @@ def test_labels_beside_the_facts_are_found(file: Make) -> None:
     graph = trifact.load(path)
     assert [graph.entity_label(i) for i in range(3)] == ["Null", "Eins", "e2"]
     assert graph.predicate_label(0) == "knows"
-    assert "labels.tsv.gz: 3 labels" in graph.notes
+    assert {"labels.tsv.gz: 2 labels", "relation_labels.tsv: 1 label"} <= set(graph.notes)
+
+
+def test_labels_of_other_names_are_not_kept(file: Make) -> None:
+    path, labels = file("f.tsv", SQUARE), file("names", "x\ty\nz\tw\n")
+    graph = trifact.load(path, labels=str(labels))
+    assert not graph.entity_labels
+    assert "names: no label of a name in this graph" in graph.notes
 
 
 def test_labels_that_are_asked_for_win(file: Make) -> None:

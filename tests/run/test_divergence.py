@@ -22,14 +22,14 @@ def graph() -> Graph:
 
 def test_divergence_stops_with_advice_and_the_last_good_state(graph: Graph, tmp_path: Path) -> None:
     config = QUICK.replace(optimizer="sgd", lr=1e6, validate_every=1)
-    with pytest.raises(TrainingError, match="lower --lr"):
+    with pytest.raises(TrainingError, match="lower lr"):
         training.train(graph, config, out=tmp_path / "run")
 
 
 def test_a_loss_far_beyond_that_of_knowing_nothing_is_divergence(
     graph: Graph, tmp_path: Path
 ) -> None:
-    with pytest.raises(DivergedError, match="lower --lr"):
+    with pytest.raises(DivergedError, match="lower lr"):
         training.train(graph, QUICK.replace(lr=1e5), out=tmp_path / "run")
     with pytest.raises(RunError, match="its training diverged; train anew with a lower lr"):
         Run(tmp_path / "run").factors("best")
@@ -58,7 +58,7 @@ def test_the_folder_of_a_run_that_diverged_can_be_used_again(graph: Graph, tmp_p
     path = tmp_path / "a run"
     for settings in ({"lr": 1e6, "batch": 1000}, {"lr": 1e30}):  # later, and at once
         wild = QUICK.replace(optimizer="sgd", validate_every=1, **settings)
-        with pytest.raises(DivergedError, match=f"lower --lr .* also with --out '{path}'"):
+        with pytest.raises(DivergedError, match=f"lower lr .* also with out='{path}'"):
             training.train(graph, wild, out=path)
         with pytest.raises(DivergedError):
             training.resume(path)

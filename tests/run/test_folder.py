@@ -1,4 +1,4 @@
-"""What is no run is told what it is."""
+"""What is no run is told what it is, and so is a folder that cannot be one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import trifact
 from tests.run.conftest import KeepRun
 from tests.run.test_evaluation import graph_of
-from trifact.errors import RunError
+from trifact.errors import OutputError, RunError
 from trifact.graph.storage import open_graph
-from trifact.run.folder import read_config
+from trifact.run.folder import LOCK, locked, read_config
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
@@ -49,3 +49,9 @@ def test_a_damaged_run_is_said_to_be_one(keep_run: KeepRun) -> None:
     (run.path / "config.toml").write_text("")
     with pytest.raises(RunError, match="it is damaged, or not of a run"):
         read_config(run.path)
+
+
+def test_a_folder_that_cannot_be_written_is_said_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / LOCK).mkdir()
+    with pytest.raises(OutputError, match=rf"^{tmp_path}: cannot be written \("), locked(tmp_path):
+        pass

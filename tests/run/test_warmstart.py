@@ -90,7 +90,7 @@ def test_a_run_does_not_begin_with_itself(graph: Graph, tmp_path: Path) -> None:
     run = training.train(graph, QUICK, out=tmp_path / "run")
     (run.path / DIVERGED).touch()
     config = QUICK.replace(warm_start=str(run.path))
-    with pytest.raises(RunError, match="a run cannot begin with itself; give another --out"):
+    with pytest.raises(RunError, match="a run cannot begin with itself; give another out"):
         training.train(graph, config, out=run.path)
     assert run.best_epoch
 

@@ -46,7 +46,7 @@ def ungrouped(queries: Tensor, candidates: Tensor, *targets: Tensor) -> tuple[Te
 def grouped(
     queries: Tensor, candidates: Tensor, targets: Targets, work: Workspace
 ) -> tuple[Tensor, ...]:
-    into = torch.zeros_like(candidates)
+    into = torch.full_like(candidates, torch.nan)
     found = log_loss(queries, candidates, targets, work=work, into=into)
     return found.value(targets), found.d_queries, into
 
@@ -132,7 +132,7 @@ def test_ranges_of_candidates_joined_are_the_whole(cuts: tuple[int, ...], rows: 
     ranges = [slice(a, b) for a, b in itertools.pairwise(cuts)]
     own = [softmax(queries, candidates[r], work=Workspace())[1].clone() for r in ranges]
     joint = torch.logsumexp(torch.stack(own), 0)
-    into = torch.zeros_like(candidates)
+    into = torch.full_like(candidates, torch.nan)
     parts = []
     for r in ranges:
         work = Workspace(budget, join=told(joint), widest=N)

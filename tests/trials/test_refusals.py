@@ -68,7 +68,7 @@ def test_what_cannot_be_searched_is_refused(graph: Graph, tmp_path: Path) -> Non
         reopen(tmp_path)
     hidden = {"name": "x", "place": "y", "storage": "postgresql://me:***@there/x", "workers": 1}
     (tmp_path / "search.json").write_text(json.dumps({"format": 1, **hidden}))
-    with pytest.raises(ConfigError, match=r"password .* is not kept; give .* --storage URL"):
+    with pytest.raises(ConfigError, match=r"password .* is not kept; give .* storage='URL'"):
         reopen(tmp_path)
     (tmp_path / "search.json").write_text(json.dumps({"format": 1, **hidden, "storage": ""}))
     with pytest.raises(RunError, match=r"trials\.db: the storage of this search is gone"):

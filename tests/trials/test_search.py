@@ -259,7 +259,7 @@ def test_two_places_work_on_one_search(graph: Graph, tmp_path: Path, postgres: s
     assert (tmp_path / "one/trials.csv").read_text() == (tmp_path / "two/trials.csv").read_text()
     for other, what in ((GRID, "space"), (GRID.fixing({"epochs": 1}), "search")):
         changed = config if what == "space" else config.replace(sampler_seed=5)
-        with pytest.raises(ConfigError, match=f"with another {what}; give another --name"):
+        with pytest.raises(ConfigError, match=f"with another {what}; give another name"):
             begin(graph, other, changed, out=tmp_path / "three")
         assert not (tmp_path / "three").exists()
 

@@ -66,6 +66,17 @@ def test_the_points_of_a_grid_are_all_combinations() -> None:
     assert space.fixing({"lr": 0.7}).config({"rank": 1}).lr == 0.7
 
 
+def test_points_of_a_grid_that_come_to_the_same_are_one() -> None:
+    space = Space.from_values({"regularizer": ["none", "n3"], "reg": [0.1, 0.2]})
+    points = space.points()
+    assert [(point["regularizer"], point["reg"]) for point in points] == [
+        ("none", 0.1),
+        ("n3", 0.1),
+        ("n3", 0.2),
+    ]
+    assert space.config(points[0]) == space.config({"regularizer": "none", "reg": 0.2})
+
+
 def test_the_highest_value_of_a_setting_is_known() -> None:
     space = Space.from_values({"rank": [5, 3], "batch": {"low": 4, "high": 9}, "lr": 0.3})
     assert [space.highest(key) for key in ("rank", "batch", "lr", "epochs")] == [5, 9, 0.3, 100]

@@ -8,7 +8,7 @@ import numpy as np
 
 from trifact.answer.single import is_answered
 from trifact.graph.graph import Graph
-from trifact.graph.known import Ints, KnownAnswers
+from trifact.graph.known import Ints, KnownAnswers, find
 from trifact.run.ranktable import Bools
 
 
@@ -44,8 +44,7 @@ class LeftOut:
         """Which pairs of a predicate train knows, or are self-loops: (subjects, objects)."""
         found = np.zeros((len(subjects), len(objects)), dtype=bool)
         rows, answers = self.train.lookup(subjects, np.full_like(subjects, predicate))
-        columns = np.searchsorted(objects, answers)
-        there = np.append(objects, -1)[columns] == answers
+        columns, there = find(answers, objects)
         found[rows[there], columns[there]] = True
         if not self.loops[predicate]:
             same = np.intersect1d(subjects, objects, assume_unique=True, return_indices=True)

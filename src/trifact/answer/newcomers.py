@@ -182,7 +182,7 @@ class _Place:
         """The first line of a TSV or CSV file one of whose cells is the name."""
         if not name or not path.is_file():
             return None
-        source = Source.at(path, cap=int(self.reading.max_expanded_gb * 1e9))
+        source = Source.at(path, cap=self.reading.cap)
         kind, _ = choose(source, self.reading)
         if kind not in ("tsv", "csv"):
             return None

@@ -56,6 +56,18 @@ def distinct(facts: Ints) -> Ints:
     return ordered[starts_of_runs(*ordered.T)]
 
 
+def find(wanted: Ints, ascending: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Where each number stands among others or would stand, and whether it is there.
+
+    >>> find(np.array([3, 4, 9]), np.array([1, 3, 5]))
+    (array([1, 2, 3]), array([ True, False, False]))
+    """
+    place = np.searchsorted(ascending, wanted)
+    there = place < len(ascending)
+    there[there] = ascending[place[there]] == wanted[there]
+    return place, there
+
+
 def ranges(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
     """All integers of the ranges [start, end) one after another, and which range each is of."""
     lengths = ends - starts
@@ -108,17 +120,13 @@ class KnownAnswers:
     def contains(self, facts: Ints) -> NDArray[np.bool_]:
         """Which of the facts (n, 3) are known; predicates may be reciprocal."""
         place, asked = self._places(facts[:, 0], facts[:, 1])
-        size = self._size
-        wanted = place * size + facts[:, 2]
-        there = np.append(self._packed, -1)[np.searchsorted(self._packed, wanted)] == wanted
-        known: NDArray[np.bool_] = asked & there & (facts[:, 2] < size)
+        _, there = find(place * self._size + facts[:, 2], self._packed)
+        known: NDArray[np.bool_] = asked & there & (facts[:, 2] < self._size)
         return known
 
     def _places(self, entities: Ints, predicates: Ints) -> tuple[Ints, NDArray[np.bool_]]:
         """Where each question stands or would stand, and whether it is there."""
-        wanted = entities * (2 * self.predicates) + predicates
-        place = np.searchsorted(self.questions, wanted)
-        return place, np.append(self.questions, -1)[place] == wanted
+        return find(entities * (2 * self.predicates) + predicates, self.questions)
 
     @cached_property
     def _packed(self) -> Ints:
@@ -127,6 +135,7 @@ class KnownAnswers:
         packed: Ints = places * self._size + self.answers
         return packed
 
-    @property
+    @cached_property
     def _size(self) -> int:
+        """More than every answer."""
         return int(self.answers.max(initial=-1)) + 1

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from trifact.errors import InputError
 from trifact.graph.formats import COMPRESSED
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import BadLines, Source, shown, text_lines, without_end
+from trifact.graph.vocabulary import Vocabulary
 
 LABEL_FILES = ("labels.tsv", "relation_labels.tsv")
+Labels = dict[int, str]
 
 
-def labels_for(path: Path | None, config: LoadConfig) -> tuple[dict[str, str], list[str]]:
-    """Labels by name, from the file asked for or from those beside the facts, and what to say.
+def labels_for(
+    path: Path | None, names: Sequence[Vocabulary], config: LoadConfig
+) -> tuple[list[Labels], list[str]]:
+    """Labels by id of the names of each kind, and what to say of them.
 
-    The file asked for must be right. One that was only found may not be meant: it is left alone
-    if it is not what its name says.
+    They are those of the file asked for, which must be right, or of those beside the facts. One
+    that was only found may not be meant: it is left alone if it is not what its name says.
     """
-    if config.labels:
-        return _read(Path(config.labels), config)
-    labels, notes = dict[str, str](), list[str]()
-    for file in _beside(path) if path else []:
+    labels, notes = [Labels() for _ in names], list[str]()
+    files = [Path(config.labels)] if config.labels else _beside(path) if path else []
+    places = [{name: i for i, name in enumerate(its)} for its in names] if files else []
+    for file in files:
         try:
-            found, said = _read(file, config)
+            found, said = _read(file, places, config)
         except InputError as error:
-            said = [f"{shown(file)} beside the facts is not used: {error}"]
-        else:
-            labels |= found
+            if config.labels:
+                raise
+            notes.append(f"{shown(file)} beside the facts is not used: {error}")
+            continue
+        for kept, new in zip(labels, found, strict=True):
+            kept.update(new)
         notes += said
     return labels, notes
 
@@ -38,16 +46,23 @@ def _beside(path: Path) -> list[Path]:
     return [file for file in files if file.is_file() and file != path]
 
 
-def _read(path: Path, config: LoadConfig) -> tuple[dict[str, str], list[str]]:
-    source = Source.at(path, cap=config.cap)
-    bad, labels = BadLines(path, config.skip_bad_lines), dict[str, str]()
+def _read(
+    path: Path, places: Sequence[dict[str, int]], config: LoadConfig
+) -> tuple[list[Labels], list[str]]:
+    """The labels of a file for names that have a place; others, which may be many, are let go."""
+    source, bad = Source.at(path, cap=config.cap), BadLines(path, config.skip_bad_lines)
+    labels = [Labels() for _ in places]
     with source.open() as stream:
         for number, line in text_lines(stream, bad):
             cells = without_end(line).split("\t")
             if len(cells) == 2:
-                labels[cells[0]] = cells[1]
+                for kind, its in zip(labels, places, strict=True):
+                    if cells[0] in its:
+                        kind[its[cells[0]]] = cells[1]
             elif cells != [""]:
                 problem = f"expected a name, a TAB and its label, found {len(cells)} columns"
                 bad.report(number, problem)
+    count = sum(map(len, labels))
+    said = f"{count:,} label{'s' * (count > 1)}" if count else "no label of a name in this graph"
     dropped = [f"{shown(path)}: {bad.said}"] if bad.said else []
-    return labels, [f"{shown(path)}: {len(labels):,} labels", *dropped]
+    return labels, [f"{shown(path)}: {said}", *dropped]

@@ -18,7 +18,6 @@ from trifact.graph.options import LoadConfig
 from trifact.graph.readers import Reading, read_layout, read_table, read_tuples
 from trifact.graph.sources import readable, shown
 from trifact.graph.splitting import Draw
-from trifact.graph.vocabulary import Vocabulary
 from trifact.progress import Progress, silent
 
 WORLD = Path(__file__).with_name("world.tsv")
@@ -115,7 +114,8 @@ def _graph(
     whole: bool = True,
 ) -> Graph:
     """The graph of what was read: labels are looked for beside `path`, what is whole is split."""
-    labels, label_notes = labels_for(path, config)
+    names = reading.entities, reading.predicates
+    (of_entities, of_predicates), label_notes = labels_for(path, names, config)
     splits, notes, draw = reading.splits, (*reading.notes, *label_notes), None
     repeated = sum(len(facts) - len(starts_of_runs(*facts.T)) for facts in splits.values())
     if repeated:
@@ -129,15 +129,9 @@ def _graph(
         name=name,
         entities=reading.entities,
         predicates=reading.predicates,
-        entity_labels={**reading.entity_labels, **_by_id(labels, reading.entities)},
-        predicate_labels={**reading.predicate_labels, **_by_id(labels, reading.predicates)},
+        entity_labels={**reading.entity_labels, **of_entities},
+        predicate_labels={**reading.predicate_labels, **of_predicates},
         notes=notes,
         draw=draw,
         **splits,
     )
-
-
-def _by_id(labels: dict[str, str], names: Vocabulary) -> dict[int, str]:
-    if not labels:
-        return {}
-    return {i: labels[name] for i, name in enumerate(names) if name in labels}

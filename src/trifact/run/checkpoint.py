@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from torch import Tensor
 
 from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
-from trifact.run.folder import DIVERGED
-from trifact.wording import setting
+from trifact.run.folder import go_on
 
 FORMAT = 1
 Parts = dict[str, dict[str, Tensor]]
@@ -82,13 +80,6 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
     if manifest is None:
         raise RunError(f"{folder.parent}: it has no checkpoint {name} yet; {go_on(folder.parent)}")
     return manifest
-
-
-def go_on(run: Path) -> str:
-    """What to type to go on with a run; one that diverged cannot."""
-    if (run / DIVERGED).exists():
-        return f"its training diverged; train anew with a lower {setting('lr')}"
-    return f"go on with: trifact train --resume {shlex.quote(str(run))}"
 
 
 def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str, str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import fcntl
+import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import rmtree
 
 from trifact.config import parse_toml
-from trifact.durable import write_text
+from trifact.durable import write_text, writing
 from trifact.errors import ConfigError, DivergedError, OutputError, RunError
 from trifact.graph.formats import stem_and_format
 from trifact.run.options import TrainConfig
+from trifact.wording import setting
 
 CONFIG, HISTORY, CHECKPOINTS = "config.toml", "history.jsonl", "checkpoints"
 MACHINE, TUNING, LOCK = "machine.json", "tuning.jsonl", ".lock"
@@ -47,8 +49,15 @@ def refuse_full(path: Path) -> None:
     ours = LOCK in names  # it is there before anything else
     failed = TRAINED if DIVERGED in names else BEGUN
     if not all(ours and (name in failed or name.endswith(".part")) for name in names):
-        resume = ", or --resume it" if CONFIG in names else ""
-        raise OutputError(f"{path}: it is not empty; give another --out{resume}")
+        resume = f", or {go_on(path)}" if CONFIG in names and DIVERGED not in names else ""
+        raise OutputError(f"{path}: it is not empty; give another {setting('out')}{resume}")
+
+
+def go_on(run: Path) -> str:
+    """What to type to go on with a run; one that diverged cannot."""
+    if (run / DIVERGED).exists():
+        return f"its training diverged; train anew with a lower {setting('lr')}"
+    return f"go on with: trifact train --resume {shlex.quote(str(run))}"
 
 
 def name_for(graph: str, *parts: object) -> str:
@@ -69,7 +78,9 @@ def unused_folder(name: str, parent: Path = Path("runs")) -> Path:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """The folder is ours while this lasts; a second process is refused at once."""
-    with (path / LOCK).open("a+") as file:
+    with ExitStack() as stack:
+        with writing(path):
+            file = stack.enter_context((path / LOCK).open("a+"))
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

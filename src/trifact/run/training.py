@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -29,6 +28,7 @@ from trifact.run.folder import (
     TUNING,
     clear_failed,
     clear_parts,
+    go_on,
     locked,
     marking_divergence,
     name_for,
@@ -56,6 +56,7 @@ from trifact.run.warmstart import apart, check_parent, copy_factors, inherited
 from trifact.tensor.batches import Batch
 from trifact.tensor.optimizers import SCHEDULES, optimizer
 from trifact.tensor.ranking import ranks
+from trifact.wording import setting
 
 OnEpoch = Callable[[Epoch], str | None]
 """Called after each epoch; whatever it says is why training ends here."""
@@ -238,7 +239,7 @@ class Training:
         self.state.finished = ""
         if self.state.epoch - 1 > self.config.epochs:
             done = f"{self.path}: it has done {self.state.epoch - 1} epochs"
-            raise RunError(f"{done}; --epochs cannot be less")
+            raise RunError(f"{done}; {setting('epochs')} cannot be less")
         self.optimizer.rate = self.state.rate
         self.schedule = SCHEDULES[self.config.schedule](**self.state.schedule)
         history.keep_until(self.path / HISTORY, self.state.epoch - 1)
@@ -334,7 +335,7 @@ class Training:
         self.saved = checkpoint.save(self.path / CHECKPOINTS, "best", parts, about)
 
     def _interrupted(self, where: str) -> Interrupted:
-        return Interrupted(f"{where}, all is saved; {checkpoint.go_on(self.path)}")
+        return Interrupted(f"{where}, all is saved; {go_on(self.path)}")
 
     def _check_finite(self) -> None:
         if not all(bool(table.isfinite().all()) for table in self.model.tables.values()):
@@ -342,12 +343,12 @@ class Training:
 
     def _diverged(self) -> DivergedError:
         kept = (self.path / CHECKPOINTS / "last.json").exists()
-        where = shlex.quote(str(self.path))
+        out = setting("out", str(self.path))
         until = ", where the last good state is kept until then" if kept else ""
         epoch = min(self.state.epoch, self.config.epochs)
         return DivergedError(
             f"training diverged in epoch {epoch} (its numbers grew without bound); train anew with "
-            f"a lower --lr (now {self.optimizer.rate:g}), also with --out {where}{until}"
+            f"a lower {setting('lr')} (now {self.optimizer.rate:g}), also with {out}{until}"
         )
 
     def _doing(self, done: int, total: int) -> str:

@@ -21,12 +21,13 @@ from trifact.run.matching import match, places
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
 from trifact.tensor.models import Model
+from trifact.wording import setting
 
 
 def check_parent(run: Run, config: TrainConfig, out: Path | None) -> None:
     """Refuse a run whose factors are not of the kind that is wanted, or would be replaced."""
     if out is not None and out.resolve() == run.path:
-        raise RunError(f"{run.path}: a run cannot begin with itself; give another --out")
+        raise RunError(f"{run.path}: a run cannot begin with itself; give another {setting('out')}")
     for name in ("model", "rank", "setting"):
         theirs, ours = getattr(run.config, name), getattr(config, name)
         if theirs != ours:
@@ -42,7 +43,8 @@ def apart(graph: Graph, run: Run) -> Graph:
     entities = places(graph.entities, known.entities) >= 0
     predicates = places(graph.predicates, known.predicates) >= 0
     if not entities.any():
-        raise RunError(f"{run.path}: it knows no entity of {graph.name}; leave out --warm-start")
+        unknown = f"{run.path}: it knows no entity of {graph.name}"
+        raise RunError(f"{unknown}; leave out {setting('warm_start')}")
     index = KnownAnswers.of(_seen(graph, known, run), predicates=len(graph.predicates))
     held_out = np.concatenate([graph.valid, graph.test])
     seen = int(index.contains(held_out).sum())

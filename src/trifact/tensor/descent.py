@@ -87,7 +87,7 @@ class Objective:
         """The loss against one table of all that ask for its rows, in one pass over it."""
         queries = torch.cat([side.queries for side in sides])
         targets = Targets.joined([side.targets for side in sides])
-        table, into = self.model.tables[target], found.whole(target)
+        table, into = self.model.tables[target], found.unwritten(target)
         result = log_loss(queries, table, targets, work=self.work, into=into)
         sizes = [len(side.queries) for side in sides]
         for side, d_queries in zip(sides, torch.split(result.d_queries, sizes), strict=True):

@@ -43,11 +43,15 @@ class Found:
 
     def whole(self, name: str) -> Tensor:
         """The gradient of a whole table, zero at first, to add to; it lives in the workspace."""
-        if name not in self._whole:
-            table = self._tables[name]
-            array = self._work.array(f"d.{name}", len(table), table.shape[1], like=table)
-            self._whole[name] = array.zero_()
-        return self._whole[name]
+        return self._whole[name] if name in self._whole else self.unwritten(name).zero_()
+
+    def unwritten(self, name: str) -> Tensor:
+        """The same before anything is in it: whoever asks for it writes all of it first."""
+        assert name not in self._whole
+        table = self._tables[name]
+        array = self._work.array(f"d.{name}", len(table), table.shape[1], like=table)
+        self._whole[name] = array
+        return array
 
     def add(self, name: str, ids: Tensor, values: Tensor) -> None:
         """Adds values (n, D) to the gradient of rows (n,), which may repeat."""

@@ -45,19 +45,23 @@ class LogLoss(NamedTuple):
 def log_loss(
     queries: Tensor, candidates: Tensor, targets: Targets, *, work: Workspace, into: Tensor
 ) -> LogLoss:
-    """The loss of a batch, past autograd; adds dC to `into` (N, D)."""
+    """The loss of a batch, past autograd; writes dC to `into` (N, D), whatever it held."""
     gathered = targets.gather(candidates)
     answers = torch.linalg.vecdot(queries, gathered)
-    _subtract_answers(queries, targets, into=into)
     d_queries, log_z = torch.empty_like(queries), torch.empty_like(targets.mass)
     table = work.cast(candidates)
-    for block in work.blocks(len(queries), table):
+    blocks = list(work.blocks(len(queries), table))
+    if not blocks:
+        into.zero_()
+    for block in blocks:
         asked = queries[block]
         shares, own = softmax(asked, table, work=work)
         log_z[block] = work.join(own)
         factor = (own - log_z[block]).exp_().mul_(targets.mass[block]).unsqueeze(1)
         _product(shares, table, into=d_queries[block]).mul_(factor)
-        _accumulate(into, shares.T, (asked * factor).to(table.dtype))
+        scaled = (asked * factor).to(table.dtype)
+        _accumulate(into, shares.T, scaled, anew=block is blocks[0])
+    _subtract_answers(queries, targets, into=into)
     return LogLoss(log_z, answers, d_queries.sub_(gathered))
 
 
@@ -89,13 +93,14 @@ def _product(left: Tensor, right: Tensor, *, into: Tensor) -> Tensor:
     return into.copy_(torch.mm(left, right))
 
 
-def _accumulate(into: Tensor, left: Tensor, right: Tensor) -> None:
-    """into += left right, added in the type of `into` though the product may be rounded."""
+def _accumulate(into: Tensor, left: Tensor, right: Tensor, *, anew: bool) -> None:
+    """into += left right, or = if anew, in the type of `into` though the product may be rounded."""
     if right.dtype == into.dtype:
-        into.addmm_(left, right)
+        into.addmm_(left, right, beta=0 if anew else 1)
         return
     for piece in row_blocks(into):
-        into[piece] += torch.mm(left[piece], right)
+        put = into[piece].copy_ if anew else into[piece].add_
+        put(torch.mm(left[piece], right))
 
 
 class LogLossFunction(torch.autograd.Function):
@@ -109,7 +114,7 @@ class LogLossFunction(torch.autograd.Function):
         targets: Targets,
         work: Workspace,
     ) -> Tensor:
-        d_candidates = torch.zeros_like(candidates)
+        d_candidates = torch.empty_like(candidates)
         found = log_loss(queries, candidates, targets, work=work, into=d_candidates)
         ctx.save_for_backward(found.d_queries, d_candidates)
         return found.value(targets)

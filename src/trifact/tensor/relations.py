@@ -35,7 +35,7 @@ def relation_loss(
     origin, target = model.source(towards), model.roles[towards]
     work = replace(work, join=alone, widest=0)  # predicates are not split among processes
     d_entities = table.new_zeros(len(batch.entities), table.shape[1])
-    total = table.new_zeros(())
+    d_table, total = torch.empty_like(table), table.new_zeros(())
     every = torch.arange(len(batch.rows), device=table.device)
     for some in torch.split(every, rows_at_a_time(table)):
         rows, answers, weights = batch.rows[some], batch.answers[some], side.targets.weights[some]
@@ -44,7 +44,8 @@ def relation_loss(
         ends = (far, near) if towards == "object" else (near, far)  # object and subject
         queries = trilinear.query(model.field, *ends, towards="subject")
         asked = Targets(some - some[0], batch.predicates[rows], weights * weight, weights * weight)
-        result = log_loss(queries, table, asked, work=work, into=found.whole("predicate"))
+        result = log_loss(queries, table, asked, work=work, into=d_table)
+        found.whole("predicate").add_(d_table)
         back = trilinear.adjoint(model.field, result.d_queries, *ends, towards="subject")
         d_far, d_near = back if towards == "object" else back[::-1]
         d_entities.index_add_(0, rows, d_near)

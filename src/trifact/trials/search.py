@@ -38,6 +38,7 @@ from trifact.trials.report import page
 from trifact.trials.space import Space
 from trifact.trials.trial import Trial, best_of, write_trials
 from trifact.trials.workers import Job, Outcome, Pool
+from trifact.wording import setting
 
 TICK = 0.5  # seconds between two looks at the clock
 DEATHS = 3  # a trial whose process died so often is given up
@@ -210,7 +211,7 @@ def begin(
     if not len(graph.valid):
         raise ConfigError(
             f"{graph.name}: it has no validation facts, by which trials are judged; hold some out, "
-            "such as --valid 0.1"
+            f"such as {setting('valid', 0.1)}"
         )
     _check_devices(space)
     graph, space = _warmed(graph, space)
@@ -219,7 +220,9 @@ def begin(
     database = Database.of(config.storage) if config.storage else Database.in_file(path / STORAGE)
     sampler = config.sampler if config.sampler != "auto" else ("grid" if space.is_grid else "tpe")
     if sampler == "grid" and config.trials != SearchConfig.trials:
-        raise ConfigError("a grid has all its points; leave trials out, or say --sampler tpe")
+        raise ConfigError(
+            f"a grid has all its points; leave trials out, or say {setting('sampler', 'tpe')}"
+        )
     config = config.replace(name=name, sampler=sampler)
     for point in _points(space, config):  # what is refused is so before anything is written
         space.config(point)
@@ -299,7 +302,7 @@ def _storage_of(path: Path, storage: str) -> Database:
     if "***" in storage:
         raise ConfigError(
             f"{path}: the password of its storage is not kept; give the whole address: "
-            "--storage URL"
+            f"{setting('storage', 'URL')}"
         )
     database = Database.of(storage) if storage else Database.in_file(path / STORAGE)
     if database.is_missing:
@@ -338,7 +341,8 @@ def _check_same(about: dict[str, Any], identity: dict[str, Any], name: str) -> N
     for what, value in identity.items():
         if about["given"][what] != value:
             raise ConfigError(
-                f"the storage has a search {name} already, with another {what}; give another --name"
+                f"the storage has a search {name} already, with another {what}; give another "
+                f"{setting('name')}"
             )
 
 

@@ -23,6 +23,7 @@ from trifact.config import doc, line_of, read_toml
 from trifact.errors import ConfigError, InputError
 from trifact.run.options import TrainConfig
 from trifact.trials.options import SearchConfig
+from trifact.wording import setting
 
 SHIPPED = Path(__file__).with_name("spaces")
 SEARCH = "search"  # the table of a file that holds settings of the search itself
@@ -76,16 +77,23 @@ class Space:
 
     def config(self, point: dict[str, Any]) -> TrainConfig:
         """The settings of training at one point of the space; those without effect there rest."""
-        return TrainConfig.from_values(TrainConfig.effective({**self.fixed, **point}))
+        return TrainConfig.from_values(self._effective(point))
+
+    def _effective(self, point: dict[str, Any]) -> dict[str, Any]:
+        return TrainConfig.effective({**self.fixed, **point})
 
     def points(self) -> list[dict[str, Any]]:
-        """All points of a grid, the last setting changing fastest."""
+        """All points of a grid, the last setting changing fastest; of those alike, the first."""
         for key, choice in self.searched.items():
             if isinstance(choice, Range):
-                raise ConfigError(f"{key} is a range; a grid needs a list (or say --sampler tpe)")
+                way = setting("sampler", "tpe")
+                raise ConfigError(f"{key} is a range; a grid needs a list (or say {way})")
         lists = typing.cast("list[tuple[Any, ...]]", list(self.searched.values()))
-        rows = itertools.product(*lists)
-        return [dict(zip(self.searched, row, strict=True)) for row in rows]
+        found = dict[tuple[Any, ...], dict[str, Any]]()
+        for row in itertools.product(*lists):
+            point = dict(zip(self.searched, row, strict=True))
+            found.setdefault(tuple(self._effective(point).items()), point)
+        return list(found.values())
 
     @property
     def is_grid(self) -> bool:
