@@ -231,6 +231,8 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
     try:
         run = _trained(job, graph, ask)
     except Interrupted as stop:
+        if told:  # it ended before it was stopped, and would train on if it were taken again
+            return Outcome("pruned", told, **_measured(job.folder))
         return Outcome("stopped", str(stop))
     except DivergedError as error:
         return Outcome("diverged", str(error), **_measured(job.folder))
