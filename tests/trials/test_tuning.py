@@ -238,13 +238,14 @@ def test_what_a_kill_has_left_behind_goes_and_what_is_in_use_stays(
 ) -> None:
     dead, alive = tmp_path / ".tuning-dead", tmp_path / ".tuning-alive"
     other = tmp_path / ".tuning-notes"  # of somebody who calls his folder so
-    for folder in (dead / "0", alive / "0", other):
+    closed = tmp_path / ".tuning-closed"  # of somebody whose lock is not ours to take
+    for folder in (dead / "0", alive / "0", closed / LOCK, other):
         folder.mkdir(parents=True)
     (dead / LOCK).touch()
     with locked(alive):
         settings = {"rank": 4, "epochs": 1, "validate_every": 1, "precision": "float32"}
         tune(graph, settings, seconds=1.0, within=tmp_path, watch=Watch(clock=ticking(5.0)))
-    assert sorted(tmp_path.iterdir()) == [alive, other]
+    assert sorted(tmp_path.iterdir()) == [alive, closed, other]
 
 
 def test_one_that_diverges_goes_no_further(graph: Graph, tmp_path: Path) -> None:

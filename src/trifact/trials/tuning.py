@@ -22,7 +22,7 @@ from typing import Any
 import optuna
 from optuna.samplers import TPESampler
 
-from trifact.errors import ConfigError, DivergedError, RunError, TrifactError, memory_ran_out
+from trifact.errors import ConfigError, DivergedError, TrifactError, memory_ran_out
 from trifact.graph.graph import Graph
 from trifact.progress import Progress, silent
 from trifact.run import training
@@ -162,7 +162,7 @@ def _scratch(within: Path) -> Iterator[Path]:
     """A folder for trials; first those go that a kill has left behind."""
     within.mkdir(parents=True, exist_ok=True)
     for lock in within.glob(f"{SCRATCH}*/{LOCK}"):
-        with suppress(RunError, OSError), locked(lock.parent):  # one that is alive, or another's
+        with suppress(TrifactError, OSError), locked(lock.parent):  # it is alive, or another's
             rmtree(lock.parent)
     with TemporaryDirectory(dir=within, prefix=SCRATCH) as folder, locked(Path(folder)):
         yield Path(folder)
