@@ -118,8 +118,8 @@ def test_a_verdict_outlives_who_has_heard_it(database: str) -> None:
     assert again.recover() == 1
     assert again.trials()[1].state == "cut off"
     assert again.take() == (1, {"reg": 0.1})
-    assert again.report(1, 1, 0.1) == "pruned by the search in epoch 1"
-    assert again.report(1, 2, 0.9) == "pruned by the search in epoch 1"
+    assert again.verdict(1) == "pruned by the search in epoch 1"
+    assert again.verdict(0) == ""
 
 
 def test_a_death_in_a_trial_of_others_is_not_counted(database: str) -> None:

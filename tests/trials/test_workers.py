@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import cast
@@ -41,3 +42,11 @@ def test_a_trial_that_is_pruned_and_stopped_at_once_is_pruned(
     outcome = _outcome(job, graph, cast("Connection", Leader(reason)))
     assert (outcome.kind, outcome.epochs) == (kind, epochs)
     assert (outcome.mrr is None) == (kind == "stopped")
+
+
+def test_a_trial_whose_verdict_was_not_heard_trains_no_further(
+    graph: Graph, tmp_path: Path
+) -> None:
+    job = Job(0, tmp_path / "trial", SETTINGS)
+    heard = _outcome(job, graph, cast("Connection", Leader("hopeless")))
+    assert _outcome(replace(job, verdict="hopeless"), graph, cast("Connection", None)) == heard

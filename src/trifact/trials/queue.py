@@ -100,14 +100,18 @@ class TrialQueue:
         trial, kept = self._taken[number], self._kept(number)
         if not self._is_ours(kept):
             return "another machine went on with it"
-        verdict = str(kept.user_attrs.get("verdict", ""))
-        if verdict or epoch in kept.intermediate_values:
-            return verdict  # judged before it was cut off; an epoch may be trained once more
+        if epoch in kept.intermediate_values:
+            return ""  # judged before it was cut off; an epoch may be trained once more
         trial.report(mrr, epoch)
-        if trial.should_prune():
-            verdict = f"pruned by the search in epoch {epoch}"
-            trial.set_user_attr("verdict", verdict)
+        if not trial.should_prune():
+            return ""
+        verdict = f"pruned by the search in epoch {epoch}"
+        trial.set_user_attr("verdict", verdict)
         return verdict
+
+    def verdict(self, number: int) -> str:
+        """Why a trial is to end that was taken, if that was said before it was cut off."""
+        return str(self._kept(number).user_attrs.get("verdict", ""))
 
     def finish(self, number: int, outcome: Outcome) -> None:
         """A trial has ended for good."""

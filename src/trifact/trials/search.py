@@ -155,8 +155,9 @@ class Leading:
         """Hand out what waits; whether something is under way, here or on other machines."""
         while not self._stopping and self.pool.has_room and (taken := self.queue.take()):
             number, point = taken
-            config = self.search.space.config(point)
-            self.pool.begin(Job(number, self.search.path / folder_of(number), vars(config)))
+            settings = vars(self.search.space.config(point))
+            folder, verdict = self.search.path / folder_of(number), self.queue.verdict(number)
+            self.pool.begin(Job(number, folder, settings, verdict))
             self._epochs[number] = 0
         self._show()
         if self.pool.jobs or self._stopping:

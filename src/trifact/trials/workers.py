@@ -50,6 +50,8 @@ class Job:
     number: int
     folder: Path
     settings: dict[str, Any]
+    verdict: str = ""
+    """Why it is to end where it is: it was cut off after that was said, and before it was heard."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,8 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
     """Train a job, and say how it went."""
     from trifact.run.training import Interrupted
 
+    if job.verdict:
+        return Outcome("pruned", job.verdict, **_measured(job.folder))
     told = ""
 
     def ask(epoch: Epoch) -> str:
