@@ -187,11 +187,11 @@ def _set(*path: str | int, value: object) -> Callable[[dict[str, Any]], None]:
     [
         (_set("format", value=3), "its format is 3, this trifact reads up to 2"),
         (_set("format", value="x"), "this is no calibration"),
-        (_set("whole", value={"slope": 1.0}), "this is no calibration"),
+        (_set("whole", value={"slope": 1.0}), "a part is missing"),
         (_set("whole", "slope", value=-1.0), "falls where the score rises"),
         (_set("by_predicate", 0, "slope", value=0.0), "falls where the score rises"),
         (_set("by_predicate", 0, "intercept", value=float("nan")), "is not finite"),
-        (lambda record: record.pop("weights"), "this is no calibration"),
+        (lambda record: record.pop("weights"), "a part is missing"),
         (_set("by_predicate", 0, "id", value=99), "this is no calibration"),
         (_set("by_predicate", value=7), "this is no calibration"),
         (_set("prior", value=1.5), "the prior is no share"),

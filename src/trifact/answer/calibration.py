@@ -225,9 +225,11 @@ def read_calibration(run: Run) -> Calibration | None:
         )
     try:
         return _calibration(kept)
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        problem = f"this is no calibration ({error}); calibrate again"
-        raise RunError(f"{run.path / FILE}: {problem}") from None
+    except ValueError as error:
+        why = str(error)
+    except (KeyError, TypeError, IndexError):
+        why = "a part is missing, or is something else"
+    raise RunError(f"{run.path / FILE}: this is no calibration ({why}); calibrate again")
 
 
 def adopt(calibration: Calibration, run: Run) -> Calibration:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trifact.graph.graph import Graph
-from trifact.graph.known import Ints
+from trifact.graph.known import Ints, find
 from trifact.tensor.models import Model
 from trifact.tensor.trilinear import Towards
 from trifact.tensor.workspace import Workspace
@@ -83,8 +83,10 @@ class Rivalry:
     def _times(self, packed: Ints) -> Tensor:
         """How many examples of training ask each query."""
         known, times = self._trained
-        place = np.searchsorted(known, packed).clip(max=len(known) - 1)
-        return torch.from_numpy(np.where(known[place] == packed, times[place], 0.0))
+        place, there = find(packed, known)
+        found = np.zeros(len(packed))
+        found[there] = times[place[there]]
+        return torch.from_numpy(found)
 
     def _log_z(self, queries: Tensor, *, towards: Towards, entity: int | None) -> Tensor:
         table, work = self.model.table(towards), Workspace(self.budget)
