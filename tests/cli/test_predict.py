@@ -176,6 +176,18 @@ def test_scores_come_in_the_order_of_the_lines_repeated_ones_too(runs: Path) -> 
     assert "order.csv: 1 fact not scored" in shown.stderr
 
 
+def test_facts_about_new_entities_are_scored_as_they_are_answers(runs: Path) -> None:
+    (runs / "zog.tsv").write_text("Zog\tlocated in\tEurope\nZog\thas neighbour\tItaly\n")
+    (runs / "wanted.tsv").write_text("Zog\thas neighbour\tFrance\nZog\tlocated in\tEurope\n")
+    words = ("--with", "zog.tsv", "--format", "json")
+    shown = run("score", "world", "wanted.tsv", *words, cwd=runs)
+    wanted, given = json.loads(shown.stdout)
+    shown = run("predict", "world", "Zog", "France", "--predicate", *words, cwd=runs)
+    (answer,) = [r for r in json.loads(shown.stdout) if r["predicate"] == "has neighbour"]
+    assert wanted["score"] == pytest.approx(answer["score"], rel=1e-5)
+    assert (wanted["known"], given["known"]) == (False, True)
+
+
 def test_what_a_message_recommends_for_a_file_of_facts_can_be_said(runs: Path) -> None:
     (runs / "wide.csv").write_text("7;Rome;located in;Italy\n8;Zog;located in;Italy\n")
     refused = run("score", "world", "wide.csv", cwd=runs)

@@ -18,6 +18,10 @@ FormatOption = Annotated[
     Literal["table", "tsv", "json"], typer.Option("--format", help="How to print the answers.")
 ]
 
+WithOption = Annotated[
+    Path | None, typer.Option("--with", help="File of facts about entities that are new.")
+]
+
 
 @takes(settings=PredictConfig, reading=FACTS)
 def predict(
@@ -34,9 +38,7 @@ def predict(
     candidates: Annotated[
         Path | None, typer.Option(help="File of the entities to choose from, one a line.")
     ] = None,
-    with_facts: Annotated[
-        Path | None, typer.Option("--with", help="File of facts about entities that are new.")
-    ] = None,
+    with_facts: WithOption = None,
     form: FormatOption = "table",
     settings: dict[str, Any],
     reading: dict[str, Any],
@@ -56,6 +58,7 @@ def score(
     run: RunArgument,
     facts: Annotated[Path, typer.Argument(metavar="FACTS", help="File of facts, any format.")],
     *,
+    with_facts: WithOption = None,
     out: Annotated[
         Path | None, typer.Option(help="Write all of them to this .tsv, .csv, .json or .parquet.")
     ] = None,
@@ -67,5 +70,5 @@ def score(
     """Score the facts of a file, one for each line: how probable it is, and whether it is known."""
     from trifact.cli.predicting import Output, run_scoring
 
-    output = Output(out, form, overwrite=overwrite)
-    run_scoring(run, facts, output, budget_mb=budget_mb, reading=reading)
+    output, config = Output(out, form, overwrite=overwrite), PredictConfig(budget_mb=budget_mb)
+    run_scoring(run, facts, output, config, with_facts=with_facts, reading=reading)

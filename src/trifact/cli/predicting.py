@@ -107,16 +107,22 @@ def _names_in(path: Path, known: Names) -> list[str]:
 
 
 def run_scoring(
-    path: Path, facts: Path, output: Output, *, budget_mb: int, reading: dict[str, Any]
+    path: Path,
+    facts: Path,
+    output: Output,
+    config: PredictConfig,
+    *,
+    with_facts: Path | None,
+    reading: dict[str, Any],
 ) -> None:
     """Score the facts of a file, and show or write them."""
-    said, config = as_said(reading, of=facts), PredictConfig(budget_mb=budget_mb)
+    said = as_said(reading, of=facts)
     if output.file is not None:
         if output.form != "table":
             raise ConfigError("the ending of --out says the format; leave --format out")
         check_free(output.file, overwrite=output.overwrite)
     run = Run(path)
-    predictor = Predictor.of(run)
+    predictor = _predictor(run, with_facts, said)
     with watching() as progress:
         found, notes = score_file(predictor, facts, config, reading=said, progress=progress)
     say(*notes)
