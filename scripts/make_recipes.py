@@ -105,7 +105,7 @@ def of_claims() -> Iterator[Recipe]:
     for row in ("cp-fro-standard", "complex-fro-standard"):
         yield small(name, row)
     nuc2 = settings(name, "cp-nuc2-reciprocal", 200)
-    yield Recipe(name, "cp-nuc2-reciprocal", "small", nuc2, Choice(values=(0.1, 0.2, 0.4)))
+    yield Recipe(name, "cp-nuc2-reciprocal", "small", nuc2, Choice(values=(0.025, 0.05, 0.1)))
     base = settings(name, "complex-n3-reciprocal", 200)
     rates = Choice(setting="lr", values=(0.001, 0.003, 0.01))
     adam = base.replace(optimizer="adam", reg=0.15)
