@@ -112,7 +112,7 @@ def of_claims() -> Iterator[Recipe]:
     yield Recipe(name, "complex-n3-reciprocal-adam", "small", adam, rates)
     # without weights a row counts as one, with them as its frequency, 1/14,541 on average
     plain = base.replace(weighting="none")
-    values = Choice(values=(3e-6, 1e-5, 3e-5))
+    values = Choice(values=(3e-5, 1e-4, 3e-4))
     yield Recipe(name, "complex-n3-reciprocal-unweighted", "small", plain, values)
 
 
