@@ -12,7 +12,7 @@ from scripts.result_figures import hash_in, pictures
 
 from trifact.paper import archive, printed
 from trifact.paper.contests import CONTESTS, name_of
-from trifact.paper.plan import BATCHES, BEYOND, TARGETS, Wish
+from trifact.paper.plan import BATCHES, BEYOND, FOUR, TARGETS, Wish
 from trifact.paper.recipes import Recipe, read_recipes
 
 RECORDS = archive.read_all(results.RECORDS)
@@ -112,6 +112,7 @@ def everything() -> dict[str, Any]:
     found |= {name_of(name, "small"): contest for name in CONTESTS}
     for size in ("small", "large"):
         found |= {name_of(name, size, on): contest for name in BEYOND for on in HARD}
+    found |= {name_of("n3-over-fro", "small", on): contest for on in FOUR}
     sure = {**contest, "pooled": {**contest["pooled"], "mrr_by_fact": {**test, "p": 0.0}}}
     found[name_of("n3-over-fro", "small", "FB15K-237")] = sure
     found["pace-nuc2-FB15K-237-small"] = {"ratio": 1.25}

@@ -56,7 +56,7 @@ TARGETS = {
     "wilcoxon": Target(
         "N3 against FRO, the signed-rank test",
         rows=_contested("n3-over-fro"),
-        datasets=("WN18RR", "FB15K-237"),
+        datasets=FOUR,
         contests=("n3-over-fro",),
     ),
     "symmetry": Target("facts on which symmetric models fail", datasets=printed.DATASETS),
