@@ -82,6 +82,16 @@ def test_blocks_keep_to_the_budget_and_cover_every_query_once() -> None:
     assert list(Workspace().blocks(0, candidates)) == []
 
 
+@pytest.mark.parametrize("columns", [1, 200, 400, 2000, 10**5, 10**7])
+def test_blocks_of_a_table_cover_it_and_begin_aligned_where_they_are_many(columns: int) -> None:
+    rows = range(40_943)
+    blocks = list(workspace.row_blocks(torch.empty(len(rows), columns, device="meta")))
+    assert [row for block in blocks for row in rows[block]] == list(rows)
+    size = blocks[0].stop
+    assert size == 1 or size * columns <= workspace.BLOCK
+    assert size <= workspace.ALIGNMENT or size % workspace.ALIGNMENT == 0
+
+
 def test_a_narrow_range_goes_in_the_blocks_of_the_widest() -> None:
     whole = torch.zeros(N, D, dtype=torch.float64)
     for rows in (1, 2, 5):
