@@ -183,6 +183,28 @@ def test_extreme_logits_neither_overflow_nor_vanish(size: float) -> None:
     torch.testing.assert_close(d_candidates, (share.T.float() - one) * queries)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "sizes", [(5.0, 0.25), (0.0, 1.0), (-0.0,), (-2.0, -50.0), (3.0, -2.0), (1e5, -1e5)]
+)
+def test_log_z_of_logits_of_any_sign(sizes: tuple[float, ...], dtype: torch.dtype) -> None:
+    """Rows of logits that are all positive, all negative or zero, alone and in company."""
+    queries = torch.tensor(sizes, dtype=torch.float64).unsqueeze(1)
+    candidates = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
+    expected = torch.logsumexp(queries @ candidates.T, 1)
+    kind = torch.float32 if dtype == torch.bfloat16 else dtype
+    found = softmax(queries.to(kind), candidates.to(dtype), work=Workspace())[1]
+    torch.testing.assert_close(found.double(), expected, rtol=4e-3, atol=4e-3)
+
+
+@pytest.mark.parametrize("nan", [torch.nan, -torch.nan])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_log_z_of_what_is_not_a_number_is_none(nan: float, dtype: torch.dtype) -> None:
+    queries = torch.tensor([[2.0], [nan], [-2.0]])
+    found = softmax(queries, torch.tensor([[1.0], [-1.0]], dtype=dtype), work=Workspace())[1]
+    assert found.isnan().tolist() == [False, True, False]
+
+
 def test_what_is_not_a_number_shows() -> None:
     queries, candidates, *targets = problem()
     queries[3, 0] = torch.nan

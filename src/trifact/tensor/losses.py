@@ -29,6 +29,9 @@ from torch.autograd.function import once_differentiable
 from trifact.tensor.batches import Targets
 from trifact.tensor.workspace import Workspace, row_blocks
 
+INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+"""By how many bytes they have, as floats of the same size."""
+
 
 class LogLoss(NamedTuple):
     """What `log_loss` finds besides dC."""
@@ -75,9 +78,19 @@ def softmax(queries: Tensor, candidates: Tensor, *, work: Workspace) -> tuple[Te
     buffer = work.logits(len(queries), candidates)
     torch.mm(queries.to(candidates.dtype), candidates.T, out=buffer[:, :n])
     buffer[:, n:] = -torch.inf
-    largest = buffer.amax(1).to(queries.dtype)
+    largest = _largest(buffer).to(queries.dtype)
     torch.softmax(buffer, 1, out=buffer)
-    return buffer[:, :n], largest.sub_(buffer.amax(1).to(queries.dtype).log_())
+    return buffer[:, :n], largest.sub_(_largest(buffer).to(queries.dtype).log_())
+
+
+def _largest(rows: Tensor) -> Tensor:
+    """The largest entry of each row.
+
+    From zero up, floats are in the order of their bits, and torch compares bfloat16 four times
+    slower than integers. A row that is all negative, or has what is no number, needs the floats.
+    """
+    largest = rows.view(INTEGERS[rows.itemsize]).amax(1)
+    return rows.amax(1) if bool((largest < 0).any()) else largest.view(rows.dtype)
 
 
 def _subtract_answers(queries: Tensor, targets: Targets, *, into: Tensor) -> None:
