@@ -8,9 +8,15 @@ from types import ModuleType
 
 import pytest
 import torch
+from scripts.benchmarks import headline
 from scripts.bfloat16 import ThroughFloat32
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def test_the_readme_says_what_was_measured() -> None:
+    assert headline() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
