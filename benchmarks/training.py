@@ -96,9 +96,10 @@ class Plain:
 
 
 class Pykeen:
-    """PyKEEN's loop over distinct queries (LCWA) with the same loss, and without a regularizer.
+    """PyKEEN's loop over distinct queries (LCWA), full log-loss, without a regularizer.
 
-    A step costs what it does whichever its queries are, so it is given a part of the facts.
+    Its queries weigh one each, however many answers they have. A step costs what it does whichever
+    its queries are, so it is given a part of the facts.
     """
 
     def __init__(self, graph_name: str, model: str, rank: int) -> None:

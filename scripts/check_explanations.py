@@ -36,6 +36,7 @@ from trifact.graph.known import Ints
 from trifact.graph.loading import load
 from trifact.paper.archive import Record, write
 from trifact.run.comparison import signed_rank
+from trifact.run.evaluation import by_fact
 from trifact.run.options import TrainConfig
 from trifact.run.questions import Questions
 from trifact.run.run import Run
@@ -146,8 +147,7 @@ def _measured(
 def _ranks(graph: Graph, model: Model, facts: Ints) -> Any:  # noqa: ANN401
     """Realistic filtered ranks (n, 2): asked of the subject, and of the object."""
     questions = Questions.of(facts, graph.known(), device=torch.device("cpu"))
-    found = ranks(model, questions.asked)
-    return (questions.by_fact(found.optimistic) + questions.by_fact(found.pessimistic)) / 2
+    return by_fact(questions, ranks(model, questions.asked)).realistic
 
 
 def _own_facts(graph: Graph, entity: int) -> Ints:

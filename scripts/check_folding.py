@@ -35,6 +35,7 @@ from trifact.graph.known import Ints, KnownAnswers
 from trifact.graph.loading import load
 from trifact.paper.archive import Record, commit, settings_of, write
 from trifact.run import machine
+from trifact.run.evaluation import by_fact
 from trifact.run.matching import match
 from trifact.run.metrics import interval
 from trifact.run.questions import Questions
@@ -182,9 +183,7 @@ class Exam:
 
     def _reciprocal_ranks(self, model: Model, facts: Ints) -> Floats:
         questions = Questions.of(facts, self.known, device=torch.device("cpu"))
-        found = ranks(model, questions.asked)
-        both = questions.by_fact(found.optimistic) + questions.by_fact(found.pessimistic)
-        return np.asarray(2 / both)
+        return np.asarray(1 / by_fact(questions, ranks(model, questions.asked)).realistic)
 
 
 def _compared(before: Floats, after: Floats) -> dict[str, Any]:

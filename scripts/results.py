@@ -97,8 +97,9 @@ def _claims(findings: Findings) -> str:
     rows = [tuple(claim) for claim in claims.claims(findings)]
     header = ("", "paper", "ours")
     notes = [
-        "At *small*. Differences are of test MRR on the same queries, with 95 % intervals over "
-        "facts; p is that of the signed-rank test by fact. One seed says nothing about others."
+        "At *small*, but for the batch size. Differences are of test MRR on the same queries, with "
+        "95 % intervals over facts; p is that of the signed-rank test by fact. One seed says "
+        "nothing about others."
     ]
     return _markdown(Sheet("What the paper says in words", header, rows, notes, text=3))
 

@@ -20,7 +20,7 @@ from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
 from trifact.run import history, training
 from trifact.run.candidates import of_types
-from trifact.run.evaluation import evaluate, is_current, read_evaluation
+from trifact.run.evaluation import by_fact, evaluate, is_current, read_evaluation
 from trifact.run.options import TrainConfig
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.questions import Questions
@@ -103,8 +103,8 @@ def test_ranks_are_those_of_a_brute_force_evaluator(graph: Graph, seed: int, bud
     found = filtered_and_raw(model, questions.asked, budget=budget)
     scores = all_scores(model, graph)
     for ranks, known in zip(found, (all_facts(graph), []), strict=True):
-        ranked = Ranked(questions.by_fact(ranks.optimistic), questions.by_fact(ranks.pessimistic))
-        assert as_rows(ranked) == brute_force(scores, graph, graph.test, known=known)
+        expected = brute_force(scores, graph, graph.test, known=known)
+        assert as_rows(by_fact(questions, ranks)) == expected
 
 
 SMALL = graph_of(

@@ -100,7 +100,7 @@ def claims(findings: Findings, size: str = "small") -> list[Claim]:
         Claim(
             f"The best MRR is reached within {within} epochs",
             f"{within} of 100 epochs",
-            _within(findings),
+            _within(findings, size),
         ),
         Claim("The batch size matters, and differently by setting", "up to .1", _apart(findings)),
     ]
@@ -202,12 +202,13 @@ def _pace(findings: Findings, size: str) -> str:
     return NOT_RUN if found is None else f"a step takes {found['ratio']:.2f} times as long"
 
 
-def _within(findings: Findings) -> str:
+def _within(findings: Findings, size: str) -> str:
     """Over the runs of Table 2 that may be longer: when they were best, what came after."""
     records = [
         r
         for r in findings.records.values()
         if r.get("recipe", {}).get("row") in printed.ROWS
+        and r["recipe"]["size"] == size
         and r["config"]["epochs"] > printed.WITHIN_EPOCHS
         and not r["config"]["seed"]
     ]

@@ -194,8 +194,8 @@ def runs(findings: Findings) -> Sheet:
     header = ("recipe", "chosen", "valid", "epoch", "test MRR", "95 %")
     speed = ("products", "threads", "s/epoch", "commit")
     notes = [
-        "Chosen: the value in brackets, by validation MRR after a few epochs. Products: the type "
-        "of the matrix products while training; ranks are always made in float32."
+        "Chosen: the value in brackets, by the best validation MRR of a few epochs. Products: "
+        "the type of the matrix products while training; ranks are always made in float32."
     ]
     return Sheet("Runs", header + speed, rows or [("none yet",)], notes, text=2)
 

@@ -96,8 +96,8 @@ def measure(
         split=chosen.split,
         facts=chosen.facts,
         seen=seen(graph, chosen.facts),
-        filtered=_by_fact(questions, filtered),
-        raw=_by_fact(questions, raw) if config.raw else None,
+        filtered=by_fact(questions, filtered),
+        raw=by_fact(questions, raw) if config.raw else None,
     )
     progress("measuring", 0, 0)
     path = run.path / FOLDER / config.folder(chosen.split, chosen.source)
@@ -191,7 +191,8 @@ def _in_train(graph: Graph) -> tuple[Bools, Bools]:
     return entities, np.bincount(graph.train[:, 1], minlength=len(graph.predicates)) > 0
 
 
-def _by_fact(questions: Questions, ranks: Ranks) -> Ranked:
+def by_fact(questions: Questions, ranks: Ranks) -> Ranked:
+    """The ranks of facts (n, 2), of those of the questions that they ask."""
     return Ranked(questions.by_fact(ranks.optimistic), questions.by_fact(ranks.pessimistic))
 
 

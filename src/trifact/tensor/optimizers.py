@@ -151,5 +151,4 @@ class Plateau:
         return rate * self.factor
 
 
-Schedule = Constant | Plateau
 SCHEDULES: dict[str, type[Constant] | type[Plateau]] = {"constant": Constant, "plateau": Plateau}
