@@ -114,7 +114,7 @@ def test_another_ending_is_refused(tmp_path: Path) -> None:
         write_answers(FOUND, tmp_path / "found.xlsx")
 
 
-@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("rows", [0, 2, 3000])
 def test_parquet_has_the_same_types_where_nothing_stands(tmp_path: Path, rows: int) -> None:
     names = ("object", "label", "score", "probability", "known")
     path = tmp_path / "found.parquet"

@@ -20,6 +20,7 @@ from trifact.answer.calibration import (
     adopt,
     advice,
     calibrate,
+    calibrate_new,
     judge,
     read_calibration,
 )
@@ -251,6 +252,21 @@ def test_a_refit_adopts_the_calibration_and_says_so(keep_run: KeepRun, towns: Gr
     assert again.record["fitted"]["note"] == "fitted before the refit"
     assert again.record["fitted"]["factors_sha256"] == first.record["factors_sha256"]
     assert again.record["factors_sha256"] == refit.factors_hash()
+
+
+def test_training_keeps_a_calibration_of_the_same_factors(keep_run: KeepRun, towns: Graph) -> None:
+    said, run = list[str](), keep_run(towns)
+    first = calibrate(run, CalibrateConfig(k=7))
+    again = calibrate_new(run, say=said.append)
+    assert again is not None
+    assert again.record == first.record
+    other = keep_run(towns, "other", seed=5)
+    (other.path / "calibration.json").write_bytes((run.path / "calibration.json").read_bytes())
+    anew = calibrate_new(other, say=said.append)
+    assert anew is not None
+    assert anew.record["factors_sha256"] == other.factors_hash()
+    assert anew.record["fitted"]["k"] == CalibrateConfig().k
+    assert said == []
 
 
 def test_calibrate_is_recommended_only_where_it_can_do_something(

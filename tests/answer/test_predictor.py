@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +14,12 @@ import torch
 import trifact
 from tests.run.conftest import KeepRun, random_model
 from trifact.answer.best import largest
+from trifact.answer.calibration import calibrate
 from trifact.answer.options import PredictConfig
 from trifact.answer.predictor import Predictor
 from trifact.answer.run import Run
 from trifact.answer.scorefile import score_file
+from trifact.cli import app
 from trifact.errors import ConfigError, InputError
 from trifact.graph.graph import Graph
 from trifact.tensor.models import MODELS, Model
@@ -189,6 +192,7 @@ def test_a_run_without_calibration_has_no_probabilities(keep_run: KeepRun, towns
         (lambda p: p.objects([None], "p0"), "a name must be text or a whole number, not None"),
         (lambda p: p.predicates("e01", "e02", among="observed"), "leave it out"),
         (lambda p: p.score([("e01", "p0", "e02")], among="observed"), "leave it out"),
+        (lambda p: p.objects(None, "p0"), "a name must be text or a whole number, not None"),
         (lambda p: p.score(["abc"]), "a fact is a subject, a predicate and an object, not 'abc'"),
     ],
 )
@@ -206,6 +210,17 @@ def test_whole_numbers_and_single_candidates_are_names_too() -> None:
     assert predictor.objects(np.int64(3), 7, candidates=5).columns["object"] == ["5"]
     assert predictor.objects("3", "7", candidates="5").columns["object"] == ["5"]
     assert predictor.score([(3, 7, 5)]).columns["subject"] == ["3"]
+    assert predictor.score(zip([3], [7], [5], strict=True)).columns["subject"] == ["3"]
+
+
+@pytest.mark.parametrize("kind", [np.array, tuple, iter])
+def test_names_may_come_in_anything_that_can_be_gone_through(
+    kind: Callable[[list[str]], Sequence[str]], predictor: Predictor
+) -> None:
+    several = ["e01", "e02"]
+    asked = predictor.objects(kind(several), "p0", k=2, candidates=kind(["e03", "e04", "e05"]))
+    told = predictor.objects(several, "p0", k=2, candidates=["e03", "e04", "e05"])
+    assert asked.columns == told.columns
 
 
 def test_facts_of_a_file_may_have_labels(predictor: Predictor, tmp_path: Path) -> None:
@@ -216,6 +231,17 @@ def test_facts_of_a_file_may_have_labels(predictor: Predictor, tmp_path: Path) -
     assert by_label == by_name is not None
     assert unknown is None
     assert "1 fact not scored" in notes[-1]
+
+
+def test_labels_of_predicates_in_a_file_cost_a_calibrated_run_nothing(
+    keep_run: KeepRun, towns: Graph, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, path = keep_run(towns), tmp_path / "facts.tsv"
+    calibrate(run)
+    path.write_text("e00\tlikes\te05\ne00\tp0\te05\n")
+    app(["score", str(run.path), str(path), "--format", "tsv"], standalone_mode=False)
+    by_label, by_name = (line.split("\t") for line in capsys.readouterr().out.splitlines()[1:])
+    assert by_label[3:] == by_name[3:]
 
 
 def test_lazy_names_are_listed() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -152,18 +153,18 @@ def _chances(graph: Graph, model: Model, config: CalibrateConfig) -> dict[str, A
 
 def advice(run: Run) -> str:
     """How a run without one comes to a calibration; a refit takes over that of its run."""
-    origin = _origin(run)
-    graph = origin.graph()
+    parent = origin(run)
+    graph = parent.graph()
     usable = int((~graph.known("train", "test").contains(distinct(graph.valid))).sum())
     if usable < FEWEST:
         needed = f"fitting one takes at least {FEWEST} validation facts"
         return f"{needed}, and there are {usable}; train with more of them (see {setting('valid')})"
-    made = f"make one with: trifact calibrate {shlex.quote(str(origin.path))}"
+    made = f"make one with: trifact calibrate {shlex.quote(str(parent.path))}"
     taken_over = f" && trifact train --resume {shlex.quote(str(run.path))}"
-    return made if origin is run else made + taken_over
+    return made if parent is run else made + taken_over
 
 
-def _origin(run: Run) -> Run:
+def origin(run: Run) -> Run:
     """The run that a refit was made from; any other run is its own."""
     from trifact.run import training  # who has a calibration needs no training
 
@@ -175,11 +176,17 @@ def _origin(run: Run) -> Run:
 def calibrate_new(
     run: Run, *, say: Callable[[str], None], progress: Progress = silent
 ) -> Calibration | None:
-    """What training ends with: a calibration, if the graph has facts to fit one on."""
+    """What training ends with: a calibration, if the graph has facts to fit one on.
+
+    One that was made for these factors stays, as somebody may have given it false facts.
+    """
     from trifact.answer.pool import NothingToFitError
 
     if not len(run.graph().valid):
         return None
+    with suppress(RunError):  # of other factors, or damaged: made anew
+        if (kept := read_calibration(run)) is not None:
+            return kept
     try:
         return calibrate(run, progress=progress)
     except NothingToFitError as error:

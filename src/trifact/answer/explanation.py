@@ -89,6 +89,7 @@ def explain(
     ids = names.entity(fact[0]), names.predicate(fact[1]), names.entity(fact[2])
     if ids[0] == ids[2]:
         raise InputError(f"{fact[0]!r} is subject and object; there is no other side to explain")
+    probability, doubts = _probability(run, graph, model, ids)
     with denormals_flushed():
         question = _Question.of(Rows(graph, model, run.config), ids, side=config.side)
         full = question.objective.minimum()
@@ -96,7 +97,6 @@ def explain(
         drops = question.drops(full.point, tried, progress)
     order = np.argsort(-drops, kind="stable")[: config.k]
     likeness, like = _similar(graph, model, ids, config.k)
-    probability, doubts = _probability(run, graph, model, ids)
     return Explanation(
         fact=_named(graph, ids),
         labels=_labelled(graph, ids),
@@ -143,8 +143,8 @@ class _Question:
             rows.asking(Meetings(towards, *columns), entity),
             rows.model.tables[table][entity].double(),
             distinct,
-            copies.reshape(-1),
-            np.unique(copies.reshape(-1)[objective.reached.numpy()]),
+            copies,
+            np.unique(copies[objective.reached.numpy()]),
         )
 
     def answer(self, u: Tensor) -> tuple[float, Tensor]:

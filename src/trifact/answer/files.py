@@ -36,11 +36,11 @@ def write_answers(found: Answers, path: Path, *, overwrite: bool = False) -> Non
 
 
 def _write_parquet(found: Answers, path: Path) -> None:
-    """Through text, which can be empty in every column, to the type that a column has."""
+    """Through text, empty where there is nothing, to the type that a column has."""
     arrays = {name: _text(column) for name, column in found.columns.items()}
-    typed = [f"{name}::{TYPES[kind]} as {name}" for name, kind in found.kinds.items()]
+    typed = [f"nullif({name}, '')::{TYPES[kind]} as {name}" for name, kind in found.kinds.items()]
     write_parquet(path, arrays, f"select {', '.join(typed)} from columns")
 
 
 def _text(column: Sequence[Cell]) -> NDArray[np.object_]:
-    return np.array([None if cell is None else str(cell) for cell in column], dtype=object)
+    return np.array(["" if cell is None else str(cell) for cell in column], dtype=object)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
@@ -37,7 +37,7 @@ def as_text(name: Name) -> str:
 
 def listed(names: Several) -> list[str]:
     """One name, or several, as a list."""
-    if isinstance(names, str | SupportsIndex):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         return [as_text(names)]
     return [as_text(name) for name in names]
 

@@ -1,4 +1,4 @@
-"""The scores of all pairs that make sense: subjects and objects that a predicate was seen with.
+"""The scores of all pairs that make sense: some subjects times some objects of a predicate.
 
 The score of a fact (see tensor/scoring.py) has two normalizers,
 

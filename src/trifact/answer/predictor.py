@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,9 +114,9 @@ class Predictor:
         labels = [self.graph.predicate_labels.get(j) for j in facts[order, 1].tolist()]
         return self._table(facts[order], labels, scores[order], scores[order], known[order])
 
-    def score(self, facts: Sequence[Fact], **settings: Any) -> Answers:  # noqa: ANN401
+    def score(self, facts: Iterable[Fact], **settings: Any) -> Answers:  # noqa: ANN401
         """The scores of given facts, in their order: 1/2 (log p(o | s, p) + log p(s | p, o))."""
-        config, names = _without_candidates(settings), self.names
+        config, names, facts = _without_candidates(settings), self.names, list(facts)
         for fact in facts:
             if isinstance(fact, str) or len(fact) != 3:
                 raise InputError(f"a fact is a subject, a predicate and an object, not {fact!r}")

@@ -84,7 +84,10 @@ class RowObjective:
 
     def by_fact(self, u: Tensor) -> Tensor:
         """The gradient at u that is due to each fact, for a unit of its weight: (F, D)."""
-        return torch.stack([term.by_fact(u) for term in self.terms]).sum(0)
+        found = self.terms[0].by_fact(u)
+        for term in self.terms[1:]:  # one at a time: F may be large
+            found += term.by_fact(u)
+        return found
 
 
 class Examples(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from trifact.cli.options import FACTS, takes
-from trifact.run.protocol import EvaluateConfig
+from trifact.run.protocol import FEWEST_RESAMPLES, EvaluateConfig
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")]
@@ -38,7 +38,9 @@ def compare(
     label: Annotated[
         str, typer.Option(help="Which evaluation; train, valid and test are made if missing.")
     ] = "test",
-    bootstrap: Annotated[int, typer.Option(help="Resamples of the 95 % intervals.", min=1)] = 1000,
+    bootstrap: Annotated[
+        int, typer.Option(help="Resamples of the 95 % intervals.", min=FEWEST_RESAMPLES)
+    ] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the resamples.", min=0)] = 0,
     as_json: JsonOption = False,
 ) -> None:

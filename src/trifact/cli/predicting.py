@@ -23,6 +23,7 @@ from trifact.cli.screen import count, say, screen, table, watching
 from trifact.errors import ConfigError, InputError
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import BadLines, Source, one_line, text_lines, without_end
+from trifact.run.matching import Called
 from trifact.run.run import Run
 
 LARGEST = 10**9  # bytes of a file of candidates
@@ -171,7 +172,8 @@ def _doubts(found: Answers, predictor: Predictor) -> list[str] | None:
         return None
     pairs = zip(found.columns["predicate"], found.columns["probability"], strict=True)
     names = [str(name) for name, probability in pairs if probability is not None]
-    ids = {name: predictor.graph.predicates.find(name) for name in set(names)}
+    called = Called(predictor.graph.predicates, predictor.graph.predicate_labels)
+    ids = {name: called.find(name) for name in set(names)}
     return predictor.calibration.doubts(np.array([ids[name] for name in names], dtype=np.int64))
 
 

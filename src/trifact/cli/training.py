@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trifact.answer.calibration import Calibration, adopt, calibrate_new, read_calibration
+from trifact.answer.calibration import Calibration, adopt, calibrate_new, origin, read_calibration
 from trifact.cli.screen import heading, say, screen, watching
 from trifact.config import line_of, read_toml
 from trifact.errors import ConfigError, InputError, OutputError
@@ -20,7 +20,7 @@ from trifact.progress import Progress
 from trifact.run import training
 from trifact.run.checkpoint import NotSavedError
 from trifact.run.durations import seconds
-from trifact.run.folder import CONFIG, go_on, name_for, read_config, refuse_full, unused_folder
+from trifact.run.folder import go_on, name_for, read_config, refuse_full, unused_folder
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run
@@ -154,11 +154,9 @@ def _resume(asked: Request, progress: Progress) -> Run:
     if asked.refit:
         training.check_refit(read_config(asked.resume))
     run = training.resume(asked.resume, on_epoch=Lines(), progress=progress, **asked.given)
-    path = run.path.resolve()  # it may be the folder we are in
-    if path.name == training.REFIT and (path.parent / CONFIG).exists():
-        calibration = read_calibration(Run(path.parent))
-        if calibration is not None:
-            adopt(calibration, run)
+    parent = origin(run)
+    if parent is not run and (calibration := read_calibration(parent)) is not None:
+        adopt(calibration, run)
     return run
 
 
