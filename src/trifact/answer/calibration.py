@@ -122,11 +122,11 @@ def fitted(
 ) -> Calibration:
     """The same, not kept yet."""
     config, graph = config or CalibrateConfig(), run.graph()
-    factors = run.factors_hash()
-    pool = _pool(run, config, negatives, "valid", progress)
+    factors, model = run.factors_hash(), run.model()
+    pool = _pool(graph, model, config, split="valid", negatives=negatives, progress=progress)
     _refuse_few(graph, pool.sample)
     progress("fitting", 0, 0)
-    chances = _chances(graph, run.model(), config)
+    chances = _chances(graph, model, config)
     run.refuse_change(factors)
     record = {
         "format": FORMAT,
@@ -203,19 +203,24 @@ def judge(
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """How far the probabilities can be trusted on the test facts; made as for fitting."""
-    pool = _pool(run, config, negatives, "test", progress)
-    train = run.graph().known("train")
-    said = calibration.probabilities(pool.facts, pool.sample.scores, train)
+    graph, model = run.graph(), run.model()
+    pool = _pool(graph, model, config, split="test", negatives=negatives, progress=progress)
+    said = calibration.probabilities(pool.facts, pool.sample.scores, graph.known("train"))
     found = measured(said, pool.sample.true, pool.sample.weights)
     return {**found, "left_out": pool.about["left_out"]}
 
 
 def _pool(
-    run: Run, config: CalibrateConfig, negatives: Graph | None, split: str, progress: Progress
+    graph: Graph,
+    model: Model,
+    config: CalibrateConfig,
+    *,
+    split: str,
+    negatives: Graph | None,
+    progress: Progress,
 ) -> Pool:
     from trifact.answer.pool import pool_of, pool_with  # who only reads one needs no readers
 
-    graph, model = run.graph(), run.model()
     if negatives is not None:
         return pool_with(graph, model, config, negatives, split=split)
     return pool_of(graph, model, config, split=split, progress=progress)
