@@ -221,6 +221,19 @@ def test_a_cache_that_cannot_be_written_does_no_harm(
     assert not (tmp_path / "full").exists()
 
 
+def test_a_cache_of_somebody_else_is_read(
+    file: Make, readings: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    path = file("f.tsv", TEXT)
+    first = trifact.load(path)
+    monkeypatch.setattr(os, "utime", refused)
+    assert same(first, trifact.load(path))
+    assert len(readings) == 1
+
+
 def test_an_interrupt_while_keeping_leaves_nothing(
     file: Make, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -379,3 +379,14 @@ def test_a_bad_first_line_is_dropped_like_any_other(first: str, file: Make) -> N
     assert len(read(path, **options)) == 9
     with pytest.raises(InputError, match="column"):
         read(path, columns=("1", "2", "3"))
+
+
+def test_a_header_behind_a_bad_line_is_no_fact(file: Make) -> None:
+    facts = "".join(f"e{i}\tp\te{i + 1}\tx\n" for i in range(9))
+    path = file("f", f"# exported\nsubject\tpredicate\tobject\tsource\n{facts}")
+    options = {"skip_bad_lines": True, "columns": ("1", "2", "3")}
+    assert read(path, **options)[0] == ("e0", "p", "e1")
+    graph = trifact.load(path, format="tsv", valid=0.0, test=0.0, **options)
+    assert len(graph.train) == 9
+    assert "line 2 is a header" in graph.notes[0]
+    assert any("1 bad line dropped" in note and "f:1:" in note for note in graph.notes)

@@ -118,6 +118,15 @@ def test_openke_has_the_object_before_the_predicate(folder: Folder) -> None:
     assert "OpenKE: subject, object, predicate" in graph.notes[0]
 
 
+@pytest.mark.parametrize(
+    "given", [{"columns": ("1", "3", "2")}, {"header": "yes"}, {"format": "csv"}, {"comment": "#"}]
+)
+def test_facts_by_id_have_their_own_columns(folder: Folder, given: dict[str, Any]) -> None:
+    (name,) = given
+    with pytest.raises(InputError, match=rf"{name}=?.* cannot be given for facts by id"):
+        trifact.load(folder(**OPENKE), **given)
+
+
 def test_names_in_dicts(folder: Folder) -> None:
     graph = trifact.load(folder(**DICT))
     assert named(graph) == {("France", "has capital", "Paris")}

@@ -64,7 +64,7 @@ def test_a_predicate_is_mirrored_towards_subjects() -> None:
     assert child is not None
     rows = predicate_rows(graph)
     assert (rows[child].facts, rows[child].subjects, rows[child].objects) == (12, 4, 12)
-    of = membership(graph)
+    of = membership(predicate_rows(graph))
     assert of["1-m"][child].tolist() == [True, False]
     assert of["m-1"][child].tolist() == [False, True]
     assert of["1-1"][same].tolist() == [True, True]

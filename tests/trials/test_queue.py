@@ -122,6 +122,16 @@ def test_a_verdict_outlives_who_has_heard_it(database: str) -> None:
     assert again.verdict(0) == ""
 
 
+def test_a_trial_at_its_last_epoch_is_done_however_bad(database: str) -> None:
+    """Cut off between its last validation and its end, it is no pruned one when taken again."""
+    queue = queue_of(database, "one")
+    queue.use(GRID.fixing({"lr": 0.1}), SuccessiveHalvingPruner(1, 2), seed=0)
+    for number, mrr in enumerate((0.5, 0.1)):
+        queue.take()
+        assert queue.report(number, 1, mrr, last=True) == ""
+        assert queue.verdict(number) == ""
+
+
 def test_a_death_in_a_trial_of_others_is_not_counted(database: str) -> None:
     one, other = queue_of(database, "one"), queue_of(database, "other")
     assert one.take() == (0, {"reg": 0.01})

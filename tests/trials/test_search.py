@@ -85,6 +85,8 @@ def test_a_search_that_is_done_trains_nothing_more(graph: Graph, grid: Search) -
         return {path: path.stat().st_mtime_ns for path in found}
 
     before, told = files(), list[Trial]()
+    with pytest.raises(ConfigError, match="a grid has all its points"):
+        reopen(grid.path, trials=9)
     again = reopen(grid.path)
     assert again.config.workers == 2  # as it was begun with
     again.run(on_trial=told.append)
@@ -336,3 +338,5 @@ def test_a_search_under_way_gets_no_trials_from_outside(graph: Graph, tmp_path: 
         reopen(running.path, trials=5)
     assert len(running.trials()) == 2
     assert len(reopen(running.path, trials=5).trials()) == 5
+    with pytest.raises(ConfigError, match="it has 5 trials already"):
+        reopen(running.path, trials=4)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from trifact.errors import ConfigError, DivergedError, TrainingError
+from trifact.errors import ConfigError, DivergedError, OutputError, TrainingError
 from trifact.graph.graph import Graph
-from trifact.run import machine, training
+from trifact.run import checkpoint, machine, training
 from trifact.run.folder import LOCK, locked
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.run import Run
@@ -258,6 +258,24 @@ def test_one_that_diverges_goes_no_further(graph: Graph, tmp_path: Path) -> None
     rule = Candidate(0, {"lr": 1e30})
     assert not tuning._train(rule, 3)
     assert rule.mrrs == {3: 0.0}  # others are better than that
+
+
+def test_a_folder_that_goes_is_not_recommended(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"rank": 4, "epochs": 3, "validate_every": 1, "precision": "float32"}
+    with pytest.raises(DivergedError, match="diverges at once; give a lower") as diverged:
+        tune(graph, {**given, "lr": 1e30}, seconds=9.0, within=tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr(checkpoint, "write_text", full)
+    with pytest.raises(OutputError, match="is full; nothing of the tuning is kept") as not_saved:
+        tune(graph, given, seconds=9.0, within=tmp_path)
+    for error in (diverged, not_saved):
+        assert str(tmp_path) not in str(error.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_rule_that_diverges_later_is_not_kept(

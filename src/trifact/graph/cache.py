@@ -63,9 +63,10 @@ def load(key: str) -> Reading | None:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             reading = _unpacked(kept)
-        os.utime(path)
     except DAMAGE:
         return None
+    with suppress(OSError):  # somebody else's is as good to read
+        os.utime(path)
     return reading
 
 

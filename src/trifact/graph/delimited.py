@@ -37,6 +37,8 @@ class Shape:
     width: int
     columns: tuple[int, int, int]
     header: bool
+    begins: int = 1
+    """The line that showed all this: the header, if there is one."""
     unsure: Row | None = None
     """The fact of the first line, if nothing is said about a header, and it is none we know."""
 
@@ -52,7 +54,7 @@ class Shape:
         """What else was chosen, for people; empty for three columns without a header."""
         columns = ", ".join(str(column + 1) for column in self.columns)
         usual = (self.columns, self.width) == ((0, 1, 2), 3)
-        header = ", line 1 is a header" if self.header else ""
+        header = f", line {self.begins} is a header" if self.header else ""
         return header + ("" if usual else f", columns {columns}")
 
 
@@ -149,6 +151,7 @@ def shape_of(source: Source, config: LoadConfig) -> Shape:
         width=len(first) if chosen else 3,
         columns=columns or (0, 1, 2),
         header=header or (bool(config.columns) and not config.column_numbers),
+        begins=number,
     )
     if config.header != "auto" or shape.header or len(first) != shape.width:
         return shape
@@ -218,7 +221,7 @@ def rows(
     with source.open() as stream:
         found = records(stream, config, bad)
         if shape.header:
-            next(found)
+            found = (pair for pair in found if pair[0] != shape.begins)
         for number, record in found:
             if len(record) != shape.width:
                 bad.report(number, _width_problem(record, shape.width))

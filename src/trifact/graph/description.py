@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, distinct
@@ -107,7 +106,7 @@ def describe(graph: Graph) -> Description:
     queries = graph.queries("train")
     single = {split: distinct(facts) for split, facts in graph.splits.items()}
     degrees = np.bincount(graph.train[:, [0, 2]].ravel(), minlength=len(graph.entities))
-    seen_predicates = np.bincount(graph.train[:, 1], minlength=len(graph.predicates)) > 0
+    entities, predicates = graph.in_train
     return Description(
         sizes={split: len(facts) for split, facts in graph.splits.items()},
         duplicates={s: len(facts) - len(single[s]) for s, facts in graph.splits.items()},
@@ -115,11 +114,10 @@ def describe(graph: Graph) -> Description:
             f"{a} and {b}": _shared(single[a], single[b]) for a, b in combinations(single, 2)
         },
         self_loops=sum(int((f[:, 0] == f[:, 2]).sum()) for f in graph.splits.values()),
-        unseen_entities=int((degrees == 0).sum()),
-        unseen_predicates=int((~seen_predicates).sum()),
+        unseen_entities=int((~entities).sum()),
+        unseen_predicates=int((~predicates).sum()),
         unseen_facts={
-            split: _unseen(graph.splits[split], degrees > 0, seen_predicates)
-            for split in ("valid", "test")
+            split: int((~graph.seen(graph.splits[split])).sum()) for split in ("valid", "test")
         },
         questions=queries.facts,
         distinct_queries=len(queries),
@@ -159,8 +157,3 @@ def predicate_rows(graph: Graph) -> list[PredicateRow]:
 
 def _shared(a: Ints, b: Ints) -> int:
     return len(a) + len(b) - len(distinct(np.concatenate([a, b])))
-
-
-def _unseen(facts: Ints, entities: NDArray[np.bool_], predicates: NDArray[np.bool_]) -> int:
-    seen = entities[facts[:, 0]] & predicates[facts[:, 1]] & entities[facts[:, 2]]
-    return int((~seen).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from trifact.errors import InputError
@@ -72,11 +73,17 @@ def choose(source: Source, config: LoadConfig) -> tuple[str, str]:
         delimiter = f"with {setting('delimiter')} if its columns are not between commas"
         advice = f"name it .tsv or .csv, {delimiter}"
         raise InputError(f"{problem}: {advice}", path=source.path, line=1)
-    for name, formats in MEANT_FOR.items():
-        if kind not in formats and getattr(config, name) != getattr(LoadConfig, name):
-            problem = f"{setting(name)} cannot be given for {SHOWN[kind]}; leave it out"
-            raise InputError(problem, path=source.path)
+    idle = (name for name, formats in MEANT_FOR.items() if kind not in formats)
+    refuse_idle(source, config, idle, what=SHOWN[kind])
     return kind, how
+
+
+def refuse_idle(source: Source, config: LoadConfig, idle: Iterable[str], *, what: str) -> None:
+    """Refuse options that were given and say nothing about such a file."""
+    for name in idle:
+        if getattr(config, name) != getattr(LoadConfig, name):
+            problem = f"{setting(name)} cannot be given for {what}; leave it out"
+            raise InputError(problem, path=source.path)
 
 
 def _found(source: Source, head: bytes) -> tuple[str, str]:

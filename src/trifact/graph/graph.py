@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trifact.graph.known import Ints, KnownAnswers, in_order, reciprocal
 from trifact.graph.queries import Queries
@@ -93,6 +94,17 @@ class Graph:
     def predicate_label(self, predicate: int) -> str:
         """What to show for a predicate: its label, or its name."""
         return self.predicate_labels.get(predicate) or self.predicates[predicate]
+
+    @cached_property
+    def in_train(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which entities and which predicates train has."""
+        entities = np.bincount(self.train[:, [0, 2]].ravel(), minlength=len(self.entities)) > 0
+        return entities, np.bincount(self.train[:, 1], minlength=len(self.predicates)) > 0
+
+    def seen(self, facts: Ints) -> NDArray[np.bool_]:
+        """Which facts have only names that train has."""
+        entities, predicates = self.in_train
+        return entities[facts[:, 0]] & predicates[facts[:, 1]] & entities[facts[:, 2]]
 
     @cached_property
     def content_hash(self) -> str:

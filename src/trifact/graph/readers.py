@@ -12,7 +12,7 @@ from trifact.graph import columnar, delimited, rdf
 from trifact.graph.columnar import whole_number
 from trifact.graph.delimited import Check
 from trifact.graph.facttable import FactTable, Row, disk
-from trifact.graph.formats import SHOWN, choose
+from trifact.graph.formats import MEANT_FOR, SHOWN, choose, refuse_idle
 from trifact.graph.known import Ints
 from trifact.graph.layouts import Layout, listed_names, rows_by_id
 from trifact.graph.options import LoadConfig
@@ -213,6 +213,7 @@ class _File:
 
     def by_id(self, layout: Layout, names: tuple[list[str], list[str]]) -> Read:
         """Ids of the layout's own."""
+        refuse_idle(self.source, self.config, ("format", *MEANT_FOR), what="facts by id")
         bad = self._bad()
         facts = rows_by_id(self.source, layout.kind, names, bad)
         said = BY_ID_SAID[layout.kind] + self._packed()

@@ -11,7 +11,7 @@ from pathlib import Path
 from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.paper.archive import Record
-from trifact.run.evaluation import Evaluation, hash_of, seen
+from trifact.run.evaluation import Evaluation, hash_of
 from trifact.run.ranktable import Ranked, RankTable, read_ranked
 from trifact.run.record import sha256
 
@@ -41,7 +41,7 @@ def evaluation_of(record: Record, graph: Graph, results: Path) -> Evaluation:
         kept["facts"]["sha256"] != hash_of(graph.test)
     ):
         raise RunError(f"{path}: they are of other facts than those of {graph.name} now; {again}")
-    table = RankTable("test", graph.test, seen(graph, graph.test), read_ranked(path))
+    table = RankTable("test", graph.test, graph.seen(graph.test), read_ranked(path))
     about = {"graph": record["graph"], "label": "test"}
     return Evaluation(path, table, {**kept, **about})
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from trifact.graph.description import CATEGORIES, predicate_rows
-from trifact.graph.graph import Graph
+from trifact.graph.description import CATEGORIES, PredicateRow
 from trifact.run.ranktable import Bools
 
 
@@ -14,10 +15,10 @@ def mirrored(category: str) -> str:
     return category[::-1]
 
 
-def membership(graph: Graph) -> dict[str, Bools]:
+def membership(rows: Sequence[PredicateRow]) -> dict[str, Bools]:
     """For each category, which predicates are of it towards objects and towards subjects: (P, 2).
 
     A predicate that train lacks is in none.
     """
-    sides = np.array([(row.category, mirrored(row.category)) for row in predicate_rows(graph)])
+    sides = np.array([(row.category, mirrored(row.category)) for row in rows])
     return {category: sides == category for category in CATEGORIES}

@@ -30,8 +30,8 @@ class NotSavedError(OutputError):
     """A checkpoint that cannot be written; the one before is whole, and `run` can go on."""
 
     def __init__(self, problem: str, run: Path) -> None:
-        super().__init__(problem)
-        self.run = run
+        super().__init__(f"{problem}; what was saved before is kept")
+        self.problem, self.run = problem, run
 
 
 def save(
@@ -47,7 +47,7 @@ def save(
         manifest = {"format": FORMAT, "files": files, "state": state}
         write_text(folder / f"{name}.json", json.dumps(manifest, indent=2) + "\n")
     except OutputError as error:
-        raise NotSavedError(f"{error}; what was saved before is kept", folder.parent) from None
+        raise NotSavedError(str(error), folder.parent) from None
     _remove_unnamed(folder)
     return files
 

@@ -85,7 +85,9 @@ def classify(
     Facts of the files that the graph has as true are left out. The fields of what is found are
     in docs/evaluation.md.
     """
-    graph, model = run.graph(), run.model()
+    graph, factors = run.graph(), run.factors_hash()
+    model = run.model()
+    run.refuse_change(factors)
     judged, left_out = dict[str, Judged](), dict[str, dict[str, int]]()
     for split in ("valid", "test"):
         progress(f"scoring {split}", 0, 0)
@@ -94,7 +96,7 @@ def classify(
     thresholds = Thresholds.of(judged["valid"])
     return {
         "format": FORMAT,
-        "factors_sha256": run.factors_hash(),
+        "factors_sha256": factors,
         "graph": graph.content_hash,
         "left_out": left_out,
         **{split: measured(facts, thresholds.accepted(facts)) for split, facts in judged.items()},

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from trifact.errors import RunError
-from trifact.graph.description import CATEGORIES
+from trifact.graph.description import CATEGORIES, predicate_rows
 from trifact.graph.graph import Graph
 from trifact.run import metrics
 from trifact.run.categories import membership
@@ -49,7 +49,7 @@ def compare(
     k = tuple(first.evaluation.metrics["protocol"]["k"])
     before, after = (c.evaluation.ranks.filtered.realistic for c in (first, second))
     found = metrics.values(after, k) - metrics.values(before, k)
-    groups = metrics.groups_of(table.facts, table.seen, membership(first.graph))
+    groups = metrics.groups_of(table.facts, table.seen, membership(predicate_rows(first.graph)))
     drawn = metrics.bootstrap(found, groups, resamples=resamples, seed=seed)
     tables = {
         name: _difference(metrics.values(before, k)[group], found[group], drawn[name], k)

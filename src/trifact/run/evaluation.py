@@ -22,7 +22,7 @@ from trifact.run.candidates import Candidates, observed, of_types
 from trifact.run.matching import match
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.questions import Questions
-from trifact.run.ranktable import Bools, Ranked, RankTable, read_ranks
+from trifact.run.ranktable import Ranked, RankTable, read_ranks
 from trifact.run.record import FOLDER, FORMAT, METRICS, RANKS, read_record, sections, sha256
 from trifact.run.run import Run
 from trifact.tensor.ranking import Ranks, filtered_and_raw
@@ -95,7 +95,7 @@ def measure(
     table = RankTable(
         split=chosen.split,
         facts=chosen.facts,
-        seen=seen(graph, chosen.facts),
+        seen=graph.seen(chosen.facts),
         filtered=by_fact(questions, filtered),
         raw=by_fact(questions, raw) if config.raw else None,
     )
@@ -180,17 +180,6 @@ def _candidates(graph: Graph, config: EvaluateConfig) -> Candidates | None:
     return observed(graph) if config.type_constrained else None
 
 
-def seen(graph: Graph, facts: Ints) -> Bools:
-    """Which facts have only names that train has."""
-    entities, predicates = _in_train(graph)
-    return entities[facts[:, 0]] & predicates[facts[:, 1]] & entities[facts[:, 2]]
-
-
-def _in_train(graph: Graph) -> tuple[Bools, Bools]:
-    entities = np.bincount(graph.train[:, [0, 2]].ravel(), minlength=len(graph.entities)) > 0
-    return entities, np.bincount(graph.train[:, 1], minlength=len(graph.predicates)) > 0
-
-
 def by_fact(questions: Questions, ranks: Ranks) -> Ranked:
     """The ranks of facts (n, 2), of those of the questions that they ask."""
     return Ranked(questions.by_fact(ranks.optimistic), questions.by_fact(ranks.pessimistic))
@@ -219,7 +208,7 @@ def _about_graph(graph: Graph) -> dict[str, Any]:
 def _about_facts(
     table: RankTable, chosen: _Chosen, graph: Graph, *, distinct: int
 ) -> dict[str, Any]:
-    entities, predicates = _in_train(graph)
+    entities, predicates = graph.in_train
     facts = table.facts
     return {
         "split": table.split,

@@ -6,12 +6,13 @@ Its fields are described in docs/evaluation.md; `FORMAT` counts its versions.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from trifact.durable import read_json
 from trifact.errors import RunError
-from trifact.graph.description import CATEGORIES, predicate_rows
+from trifact.graph.description import CATEGORIES, PredicateRow, predicate_rows
 from trifact.graph.graph import Graph
 from trifact.run import metrics
 from trifact.run.categories import membership
@@ -24,21 +25,25 @@ FOLDER, METRICS, RANKS = "evaluation", "metrics.json", "ranks.parquet"
 
 def sections(table: RankTable, graph: Graph, config: EvaluateConfig) -> dict[str, Any]:
     """All metrics of the ranks, filtered and, where there are such, raw."""
-    parts = {"filtered": table.filtered, "raw": table.raw}
+    parts, rows = {"filtered": table.filtered, "raw": table.raw}, predicate_rows(graph)
     return {
-        name: _section(ranked, table, graph, config)
+        name: _section(ranked, table, config, graph=graph, rows=rows)
         for name, ranked in parts.items()
         if ranked is not None
     }
 
 
 def _section(
-    ranked: Ranked, table: RankTable, graph: Graph, config: EvaluateConfig
+    ranked: Ranked,
+    table: RankTable,
+    config: EvaluateConfig,
+    *,
+    graph: Graph,
+    rows: Sequence[PredicateRow],
 ) -> dict[str, Any]:
-    groups = metrics.groups_of(table.facts, table.seen, membership(graph))
+    groups = metrics.groups_of(table.facts, table.seen, membership(rows))
     found = metrics.tables(ranked, groups, k=config.k, resamples=config.bootstrap, seed=config.seed)
     predicates = metrics.by_predicate(ranked, table.facts[:, 1], config.k)
-    rows = predicate_rows(graph)
     return {
         "overall": found["overall"],
         "by_side": {side: found[side] for side in SIDES},

@@ -104,8 +104,9 @@ def _axis(axis: Upright, x: float) -> str:
 
 def _sorted(choice: Choice) -> Choice:
     """Listed numbers by size; words stay as they were listed."""
-    numbers = not isinstance(choice, Range) and not any(isinstance(v, str) for v in choice)
-    return tuple(sorted(choice)) if numbers and not isinstance(choice, Range) else choice
+    if isinstance(choice, Range) or any(isinstance(value, str) for value in choice):
+        return choice
+    return tuple(sorted(choice))
 
 
 def _number(value: Any) -> str:  # noqa: ANN401

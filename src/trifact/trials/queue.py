@@ -95,15 +95,19 @@ class TrialQueue:
         self._taken[trial.number] = trial
         return trial.number, trial.params
 
-    def report(self, number: int, epoch: int, mrr: float) -> str:
-        """Keep the MRR of an epoch; returns why the trial had better end here, or nothing."""
+    def report(self, number: int, epoch: int, mrr: float, *, last: bool = False) -> str:
+        """Keep the MRR of an epoch; returns why the trial had better end here, or nothing.
+
+        After its last epoch it is done, whatever it came to.
+        """
         trial, kept = self._taken[number], self._kept(number)
         if not self._is_ours(kept):
             return "another machine went on with it"
         if epoch in kept.intermediate_values:
             return ""  # judged before it was cut off; an epoch may be trained once more
         trial.report(mrr, epoch)
-        if not trial.should_prune():
+        pruned = trial.should_prune()  # which also notes its rung, for the others
+        if last or not pruned:
             return ""
         verdict = f"pruned by the search in epoch {epoch}"
         trial.set_user_attr("verdict", verdict)

@@ -193,8 +193,8 @@ class Leading:
         """Why a trial had better end after this epoch, or nothing."""
         if epoch.mrr is None:
             return ""
-        reason = self.queue.report(job.number, epoch.epoch, epoch.mrr)
-        return reason if epoch.epoch < job.settings["epochs"] else ""  # else it is done
+        last = epoch.epoch >= job.settings["epochs"]
+        return self.queue.report(job.number, epoch.epoch, epoch.mrr, last=last)
 
     def _show(self) -> None:
         best, ended = best_of(self._trials), sum(trial.ended for trial in self._trials)
@@ -234,7 +234,7 @@ def begin(
             made = _set_up(path, graph, space, config, database)
         finally:
             if made is None:  # nothing half-made stays
-                rmtree(path)
+                rmtree(path, ignore_errors=True)  # a link, say; why it failed matters more
     return made
 
 
@@ -282,8 +282,18 @@ def reopen(path: Path, **changes: Any) -> Search:  # noqa: ANN401
             raise RunError(f"{name} cannot change when a search goes on; only {allowed} can")
     search = look_into(path, **changes)
     with locked(path), search.queue.database.answering():
+        if "trials" in changes:
+            _check_more(search, changes["trials"])
         search.queue.fill(_points(search.space, search.config))
     return search
+
+
+def _check_more(search: Search, trials: int) -> None:
+    """Refuse a number of trials that would change nothing."""
+    if search.config.sampler == "grid":
+        raise ConfigError("a grid has all its points; leave trials out")
+    if trials < (there := len(search.queue.trials())):
+        raise ConfigError(f"it has {there} trials already; {setting('timeout')} ends it sooner")
 
 
 def look_into(path: Path, **changes: Any) -> Search:  # noqa: ANN401

@@ -22,10 +22,11 @@ from typing import Any
 import optuna
 from optuna.samplers import TPESampler
 
-from trifact.errors import ConfigError, DivergedError, TrifactError, memory_ran_out
+from trifact.errors import ConfigError, DivergedError, OutputError, TrifactError, memory_ran_out
 from trifact.graph.graph import Graph
 from trifact.progress import Progress, silent
 from trifact.run import training
+from trifact.run.checkpoint import NotSavedError
 from trifact.run.durations import shown
 from trifact.run.folder import LOCK, locked
 from trifact.run.options import TrainConfig, resolved
@@ -34,6 +35,7 @@ from trifact.run.run import Run
 from trifact.trials.queue import distribution
 from trifact.trials.space import Choice, Range
 from trifact.trials.trial import described
+from trifact.wording import setting
 
 REDUCTION = 3
 WANTED = 18  # trials of the first rung, where the time allows one of several epochs
@@ -151,6 +153,11 @@ def tune(
             epochs = tuning.run()
         except (training.Interrupted, KeyboardInterrupt):
             raise TuningInterrupted(tuning.so_far()) from None
+        except NotSavedError as error:  # the folder that it would go on in goes, too
+            raise OutputError(f"{error.problem}; nothing of the tuning is kept") from None
+        except DivergedError:
+            lower = f"give a lower {setting('lr')} (now {rule.lr:g})"
+            raise DivergedError(f"by the rule training diverges at once; {lower}") from None
     best = tuning.best(epochs)
     chosen = {} if best.number == RULE else dict(best.settings)
     chosen["precision"] = rule.precision  # that of all trials
