@@ -287,7 +287,7 @@ def test_a_storage_that_falls_silent_costs_no_epoch(
     long = GRID.fixing({"epochs": 50, "patience": 50, "lr": 0.1, "validate_every": 25})
     running, original = begin(graph, long, ALL, out=tmp_path / "s"), TrialQueue.report
 
-    def fail(self: TrialQueue, number: int, epoch: int, mrr: float) -> str:
+    def fail(*_: object, **__: object) -> str:
         raise sqlalchemy.exc.OperationalError("", None, Exception("gone"))
 
     monkeypatch.setattr(TrialQueue, "report", fail)
