@@ -10,10 +10,12 @@ import pytest
 from scripts import results, tensor_picture
 from scripts.result_figures import hash_in, pictures
 
+from trifact.cli.reproducing import show
 from trifact.paper import archive, printed
 from trifact.paper.contests import CONTESTS, name_of
 from trifact.paper.plan import BATCHES, BEYOND, FOUR, TARGETS, Wish
 from trifact.paper.recipes import Recipe, read_recipes
+from trifact.paper.tables import Findings
 
 RECORDS = archive.read_all(results.RECORDS)
 
@@ -129,10 +131,25 @@ def test_a_page_of_everything_lacks_nothing(everything: dict[str, Any]) -> None:
     assert f"{gain}, p 0.03 (5 facts better, 3 worse) (WN18RR)" in page
     assert "float32, p < 1e-300 (5 facts better" in page
     assert "a step takes 1.25 times as long" in page
-    assert "| +.010 -.004 | +.003 (-.001 to +.007) | 0.03 (5 facts better, 3 worse) |" in page
+    assert "| .010 -.004 | .003 | -.001 to .007 | 0.03 | 62 % |" in page
     assert "reg 0.15 [0.3] 0.6" in page
     for name in ("results-mrr.png", "results-batch.png", "results-tensors.png"):
         assert f"]({name})" in page
+
+
+@pytest.mark.parametrize("what", [*TARGETS])
+def test_all_numbers_fit_a_terminal(
+    what: str,
+    everything: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    show(Wish(what), Findings(everything, read_recipes()))
+    shown = capsys.readouterr().out
+    assert shown
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_one_number_that_changes_changes_the_page_and_its_figures(

@@ -262,7 +262,7 @@ def test_what_came_later_is_compared_seed_by_seed_and_over_all(shop: Workshop) -
         assert found["mrr_by_fact"]["pairs"] == 12
     assert kept[second.name]["config"]["relations"] in (0.1, 1.0)
     sheet = beyond(Findings(kept, recipes), ["Toy", "Other"], ["small"])
-    assert [len(row) for row in sheet.rows] == [1, 2, 5, 5, 1, 2, 2, 2]
+    assert [len(row) for row in sheet.rows] == [1, 2, 7, 7, 1, 2, 2, 2]
     assert sheet.rows[-1][-1] == "-"
 
 

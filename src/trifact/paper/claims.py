@@ -35,7 +35,7 @@ def wilcoxon(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) 
         for pairs, shown in (("ranks_by_query", "ranks, queries"), ("mrr_by_fact", "MRR, facts")):
             test = found["wilcoxon"][pairs]
             counts = (f"{test[key]:,}" for key in ("better", "worse", "equal"))
-            rows.append((f"{dataset}, {size}", shown, *counts, _p(test)))
+            rows.append((f"{dataset}, {size}", shown, *counts, p_of(test)))
         notes.append(f"{dataset}, {size}: N3 less FRO, {_gain(found)}")
     header = ("CP", "pairs", "N3 better", "FRO better", "equal", "p")
     notes.append("The paper: the gain of N3 over FRO on WN18RR is significant by this test.")
@@ -156,7 +156,7 @@ def _where(findings: Findings, size: str) -> str:
 
 
 def _gains(before: dict[str, float], after: dict[str, float]) -> str:
-    gains = (f"{c} {signed(after[c] - before[c])}" for c in printed.BY_CATEGORY if c in before)
+    gains = (f"{c} {_signed(after[c] - before[c])}" for c in printed.BY_CATEGORY if c in before)
     return f"CP: {', '.join(gains)}"
 
 
@@ -165,7 +165,7 @@ def _categories(record: Record) -> dict[str, float]:
     return {name: table["mrr"] for name, table in found.items()}
 
 
-def signed(value: float) -> str:
+def _signed(value: float) -> str:
     """A difference, with its sign."""
     return f"{'-' if value < 0 else '+'}{number(abs(value))}"
 
@@ -180,20 +180,21 @@ def _contest(findings: Findings, size: str, contest: str) -> str:
 
 def _gain(found: Record) -> str:
     pool = found["pooled"]
-    low, high = (signed(bound) for bound in pool["interval"])
+    low, high = (_signed(bound) for bound in pool["interval"])
     seeds = f", mean of {pool['pairs']} seeds" if pool["pairs"] > 1 else ""
     types = " and ".join(found["precisions"])
     mixed = f", trained in {types}" if len(found["precisions"]) > 1 else ""
-    gain = f"MRR {signed(pool['difference'])} ({low} to {high}){seeds}{mixed}"
-    return f"{gain}, {chance(pool['mrr_by_fact'])}"
+    gain = f"MRR {_signed(pool['difference'])} ({low} to {high}){seeds}{mixed}"
+    return f"{gain}, {_chance(pool['mrr_by_fact'])}"
 
 
-def chance(test: Record) -> str:
+def _chance(test: Record) -> str:
     """The p of a signed-rank test by fact, and which way it points: a mean may point another."""
-    return f"p {_p(test)} ({test['better']:,} facts better, {test['worse']:,} worse)"
+    return f"p {p_of(test)} ({test['better']:,} facts better, {test['worse']:,} worse)"
 
 
-def _p(test: Record) -> str:
+def p_of(test: Record) -> str:
+    """The p of a test, with one digit."""
     return f"{test['p']:.1g}" if test["p"] else "< 1e-300"
 
 
@@ -235,7 +236,7 @@ def _apart(findings: Findings) -> str:
         small, large = (_curve(findings.records[name]) for name in names)
         gaps = [small[epoch] - large[epoch] for epoch in sorted(small.keys() & large.keys())]
         widest = max(gaps, key=abs)
-        found.append(f"{setting}: up to {signed(widest)}, at the end {signed(gaps[-1])}")
+        found.append(f"{setting}: up to {_signed(widest)}, at the end {_signed(gaps[-1])}")
     return f"MRR of 100 less 400 facts a step, {'; '.join(found)}"
 
 
