@@ -35,6 +35,17 @@ def test_a_loss_far_beyond_that_of_knowing_nothing_is_divergence(
         Run(tmp_path / "run").factors("best")
 
 
+def test_a_training_that_learned_nothing_says_so(graph: Graph, tmp_path: Path) -> None:
+    idle = training.train(graph, QUICK.replace(optimizer="sgd", reg=30.0), out=tmp_path / "idle")
+    said = "4 epochs, with the loss of a model that knows nothing (4.13); "
+    assert idle.ended == f"{said}try less reg (now 30) or another lr (now 0.1)"
+    assert training.resume(idle.path).ended == idle.ended  # and not twice
+    learned = training.train(graph, QUICK.replace(reg=0.05), out=tmp_path / "learned")
+    assert learned.ended == "4 epochs"
+    untouched = training.train(graph, QUICK.replace(epochs=0), out=tmp_path / "untouched")
+    assert untouched.ended == "0 epochs"
+
+
 def test_a_state_saved_before_diverging_stays_finite(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

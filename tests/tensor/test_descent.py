@@ -61,6 +61,24 @@ def test_gradients_are_those_of_the_ungrouped_objective(
             torch.testing.assert_close(whole(found[key], model.tables[key]), gradient)
 
 
+@pytest.mark.parametrize("relations", [0.0, 0.7])
+@pytest.mark.parametrize("reciprocal", SETTINGS)
+def test_a_model_of_zeros_has_the_loss_of_knowing_nothing(
+    reciprocal: bool,
+    relations: float,
+    double_model: Callable[..., Model],
+    batch_of: Callable[..., Batch],
+) -> None:
+    model = double_model("complex", predicates=10 if reciprocal else 5)
+    for table in model.tables.values():
+        table.zero_()
+    batch = batch_of(entities=23, predicates=10, weighted=False)
+    answers, none = float(len(batch.answers)), regularizer("none", entity=0)
+    objective = Objective(model, none, answers, reciprocal=reciprocal, relations=relations)
+    value, _ = objective.gradients(batch)
+    assert float(value.loss) == pytest.approx(objective.blank)
+
+
 @pytest.mark.parametrize("reciprocal", SETTINGS)
 @pytest.mark.parametrize(("penalty", "weighting"), [("nuc2", "frequency"), ("n3", "none")])
 @pytest.mark.parametrize("name", MODELS)

@@ -65,6 +65,7 @@ SAVE_SECONDS = 120.0  # without a checkpoint
 SAVE_SHARE = 0.02  # of the time, that checkpoints may take at most
 REFIT = "refit"
 HOPELESS = 100.0  # times the loss of a model that knows nothing, in the mean of an epoch
+IDLE = 0.99  # times that loss: nothing to speak of was learned
 
 
 class Interrupted(TrainingError):  # noqa: N818 - it is no error
@@ -212,6 +213,7 @@ class Training:
                     self.save()
             if self.state.best_mrr < 0:  # nothing was validated: the last is the best
                 self._save_best(self.state.epoch - 1, -1.0)
+            self.state.finished += self._doubt()
             self.save()
         if interrupt.asked:
             raise self._interrupted(f"stopped at its end ({self.state.finished})")
@@ -262,6 +264,15 @@ class Training:
             self.state.finished = f"no better MRR for {self.config.patience} validations"
         return bool(self.state.finished)
 
+    def _doubt(self) -> str:
+        """What to say of a training that ends where it began."""
+        epochs, nothing = history.read(self.path / HISTORY), self.objective.blank
+        if not epochs or epochs[-1].loss <= IDLE * nothing:
+            return ""
+        advice = f"try less {setting('reg')} (now {self.config.reg:g})"
+        advice += f" or another {setting('lr')} (now {self.config.lr:g})"
+        return f", with the loss of a model that knows nothing ({nothing:.2f}); {advice}"
+
     def _train_epoch(self, interrupt: Interrupt) -> None:
         """The steps that are left of the epoch under way."""
         state, config = self.state, self.config
@@ -295,7 +306,7 @@ class Training:
         """Its sums as means, its validation, and on to the next."""
         state, queries = self.state, int(self.queries.chunks(self.config.cap).sum())
         scale = self.objective.answers / self.queries.facts
-        if state.loss * scale > HOPELESS * max(1.0, math.log(self.model.entities)):
+        if state.loss * scale > HOPELESS * max(1.0, self.objective.blank):
             raise self._diverged()
         due = self.config.validate_every and state.epoch % self.config.validate_every == 0
         due = due or (self.config.validate_every and state.epoch == self.config.epochs)

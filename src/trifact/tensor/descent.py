@@ -10,6 +10,7 @@ actual number would weigh facts by their company.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
@@ -52,6 +53,12 @@ class Objective:
     relations: float = 0.0
     frequencies: dict[Role, Tensor] = field(default_factory=dict)
     work: Workspace = field(default_factory=Workspace)
+
+    @property
+    def blank(self) -> float:
+        """The loss of a model that knows nothing, whose scores are all equal."""
+        fibers = (1 if self.reciprocal else 2) * math.log(self.model.entities)
+        return fibers + self.relations * math.log(len(self.model.table("predicate")))
 
     def step(self, batch: Batch, optimizer: Optimizer) -> Value:
         """Moves the tables against the gradient of a batch, in place."""
