@@ -40,6 +40,9 @@ def test_a_training_that_learned_nothing_says_so(graph: Graph, tmp_path: Path) -
     said = "4 epochs, with the loss of a model that knows nothing (4.13); "
     assert idle.ended == f"{said}try less reg (now 30) or another lr (now 0.1)"
     assert training.resume(idle.path).ended == idle.ended  # and not twice
+    slow = QUICK.replace(optimizer="sgd", regularizer="none", reg=None, lr=1e-9)
+    ended = training.train(graph, slow, out=tmp_path / "slow").ended
+    assert ended.endswith("(4.13); try another lr (now 1e-09)")
     learned = training.train(graph, QUICK.replace(reg=0.05), out=tmp_path / "learned")
     assert learned.ended == "4 epochs"
     untouched = training.train(graph, QUICK.replace(epochs=0), out=tmp_path / "untouched")

@@ -269,8 +269,8 @@ class Training:
         epochs, nothing = history.read(self.path / HISTORY), self.objective.blank
         if not epochs or epochs[-1].loss <= IDLE * nothing:
             return ""
-        advice = f"try less {setting('reg')} (now {self.config.reg:g})"
-        advice += f" or another {setting('lr')} (now {self.config.lr:g})"
+        less = f"less {setting('reg')} (now {self.config.reg:g}) or " if self.config.reg else ""
+        advice = f"try {less}another {setting('lr')} (now {self.config.lr:g})"
         return f", with the loss of a model that knows nothing ({nothing:.2f}); {advice}"
 
     def _train_epoch(self, interrupt: Interrupt) -> None:
