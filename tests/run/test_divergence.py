@@ -38,13 +38,17 @@ def test_a_loss_far_beyond_that_of_knowing_nothing_is_divergence(
 def test_a_training_that_learned_nothing_says_so(graph: Graph, tmp_path: Path) -> None:
     idle = training.train(graph, QUICK.replace(optimizer="sgd", reg=30.0), out=tmp_path / "idle")
     said = "4 epochs, with the loss of a model that knows nothing (4.13); "
-    assert idle.ended == f"{said}try less reg (now 30) or another lr (now 0.1)"
+    assert idle.ended == f"{said}try less reg (now 30), another lr (now 0.1) or more epochs"
     assert training.resume(idle.path).ended == idle.ended  # and not twice
     slow = QUICK.replace(optimizer="sgd", regularizer="none", reg=None, lr=1e-9)
     ended = training.train(graph, slow, out=tmp_path / "slow").ended
-    assert ended.endswith("(4.13); try another lr (now 1e-09)")
+    assert ended.endswith("(4.13); try another lr (now 1e-09) or more epochs")
     learned = training.train(graph, QUICK.replace(reg=0.05), out=tmp_path / "learned")
     assert learned.ended == "4 epochs"
+    stopped = training.train(
+        graph, slow, out=tmp_path / "stopped", on_epoch=lambda epoch: "that is enough"
+    )
+    assert stopped.ended == "that is enough"  # whoever ends it says why
     untouched = training.train(graph, QUICK.replace(epochs=0), out=tmp_path / "untouched")
     assert untouched.ended == "0 epochs"
 

@@ -213,7 +213,6 @@ class Training:
                     self.save()
             if self.state.best_mrr < 0:  # nothing was validated: the last is the best
                 self._save_best(self.state.epoch - 1, -1.0)
-            self.state.finished += self._doubt()
             self.save()
         if interrupt.asked:
             raise self._interrupted(f"stopped at its end ({self.state.finished})")
@@ -258,19 +257,20 @@ class Training:
         self.save_at = end + max(SAVE_SECONDS, (end - start) / SAVE_SHARE)
 
     def _ended(self) -> bool:
-        if self.state.epoch > self.config.epochs:
-            self.state.finished = f"{self.config.epochs} epoch{'s' * (self.config.epochs != 1)}"
-        elif self.config.validate_every and self.state.waited >= self.config.patience:
-            self.state.finished = f"no better MRR for {self.config.patience} validations"
-        return bool(self.state.finished)
+        state, config = self.state, self.config
+        if state.epoch > config.epochs:
+            state.finished = f"{config.epochs} epoch{'s' * (config.epochs != 1)}{self._doubt()}"
+        elif config.validate_every and state.waited >= config.patience:
+            state.finished = f"no better MRR for {config.patience} validations{self._doubt()}"
+        return bool(state.finished)
 
     def _doubt(self) -> str:
         """What to say of a training that ends where it began."""
         epochs, nothing = history.read(self.path / HISTORY), self.objective.blank
         if not epochs or epochs[-1].loss <= IDLE * nothing:
             return ""
-        less = f"less {setting('reg')} (now {self.config.reg:g}) or " if self.config.reg else ""
-        advice = f"try {less}another {setting('lr')} (now {self.config.lr:g})"
+        less = f"less {setting('reg')} (now {self.config.reg:g}), " if self.config.reg else ""
+        advice = f"try {less}another {setting('lr')} (now {self.config.lr:g}) or more epochs"
         return f", with the loss of a model that knows nothing ({nothing:.2f}); {advice}"
 
     def _train_epoch(self, interrupt: Interrupt) -> None:
