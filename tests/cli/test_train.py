@@ -249,7 +249,7 @@ def test_a_tuned_run_has_its_tuning_before_it_is_trained(
     rows = [json.loads(line) for line in seen[0].read_text().splitlines()]
     assert rows[0]["number"] == 0
     assert sum(row["chosen"] for row in rows) == 1
-    assert Run(out).ended == "2 epochs"
+    assert Run(out).ended.startswith("2 epochs")  # learned little, if the rule was kept
     assert "the rule" in " ".join(capsys.readouterr().err.split())
 
 
