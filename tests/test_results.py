@@ -15,6 +15,7 @@ from trifact.paper import archive, printed
 from trifact.paper.contests import CONTESTS, name_of
 from trifact.paper.plan import BATCHES, BEYOND, FOUR, TARGETS, Wish
 from trifact.paper.recipes import Recipe, read_recipes
+from trifact.paper.reproduction import is_done
 from trifact.paper.tables import Findings
 
 RECORDS = archive.read_all(results.RECORDS)
@@ -29,6 +30,27 @@ def test_the_figures_are_those_of_the_records() -> None:
     assert [p.name for p in results.stale(RECORDS)] == [], "run `python -m scripts.results`"
     kept = {path.name for path in results.DOCS.glob("results-*.png")}
     assert kept == {picture.name for picture in pictures(RECORDS)}
+
+
+def test_contests_are_those_of_the_records() -> None:
+    contests = [record for name, record in RECORDS.items() if name.startswith("contest-")]
+    assert contests
+    for contest in contests:
+        compared = [RECORDS[name]["evaluation"]["run"] for name in contest["runs"]]
+        assert contest["factors"] == [run["factors_sha256"] for run in compared]
+
+
+def test_records_are_those_of_their_recipes() -> None:
+    library = read_recipes()
+    for name, record in RECORDS.items():
+        if "recipe" in record:
+            base, _, seed = name.partition("-seed")
+            recipe = library[base]
+            if seed:
+                chosen = RECORDS[base]["choice"].get("chosen")
+                recipe = recipe.sown(int(seed) + 1, chosen)[-1]
+            assert recipe.name == name
+            assert is_done(record, recipe, results.RECORDS / f"{name}.json")
 
 
 @pytest.mark.parametrize("name", ["table1", "symmetry", "appendix", "figure1"])

@@ -31,6 +31,7 @@ from trifact.run.evaluation import evaluate
 from trifact.run.folder import locked
 from trifact.run.history import Epoch
 from trifact.run.run import Run
+from trifact.run.training import Interrupted
 from trifact.tensor.descent import Objective
 
 pytestmark = pytest.mark.usefixtures("known_by_name")
@@ -81,6 +82,17 @@ def test_a_recipe_that_diverges_keeps_nothing_else_up(shop: Workshop) -> None:
     assert session.diverged == {wild.name}
     assert any(f"{wild.name}: " in note and "diverge" in note for note in notes)
     assert [*archive.read_all(shop.results)] == ["Toy-cp-n3-reciprocal-small"]
+
+
+def test_a_contest_with_what_diverges_is_not_tried(shop: Workshop) -> None:
+    recipes, notes = library("cp-fro-reciprocal", "cp-n3-reciprocal"), list[str]()
+    wild = recipes["Toy-cp-n3-reciprocal-small"]
+    train = wild.train.replace(optimizer="sgd", lr=1e30)
+    recipes[wild.name] = replace(wild, train=train)
+    session = Session(recipes, replace(shop, say=notes.append))
+    session.fulfil(Wish("wilcoxon", datasets=("Toy",)))
+    assert session.diverged == {wild.name}
+    assert not any("contest-n3-over-fro" in note for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +216,15 @@ def test_a_contest_of_fewer_seeds_leaves_that_of_more(shop: Workshop) -> None:
         kept = archive.read(shop.results / "contest-n3-over-fro-Toy-small.json")
         assert kept is not None
         assert kept["pooled"]["pairs"] == max(2, seeds)
+    place = shop.results / "Toy-cp-n3-reciprocal-small-seed2.json"
+    changed = archive.read(place)
+    assert changed is not None
+    changed["evaluation"]["run"]["factors_sha256"] = "another"
+    archive.write(place, changed)
+    Session(recipes, shop).fulfil(Wish("wilcoxon", datasets=("Toy",)))
+    kept = archive.read(shop.results / "contest-n3-over-fro-Toy-small.json")
+    assert kept is not None
+    assert kept["pooled"]["pairs"] == 1  # the third was of a record that is no more
 
 
 def test_what_has_no_ranks_is_made_anew_for_a_contest_alone(shop: Workshop) -> None:
@@ -238,6 +259,18 @@ def test_a_record_is_of_the_code_at_the_beginning(
     monkeypatch.setattr(archive, "commit", lambda: pytest.fail("it is asked for too late"))
     record = reproduce(RECIPE, replace(shop, code="begun"))
     assert record["commit"] == "begun"
+
+
+def test_a_record_is_of_all_code_that_trained_its_run_and_of_no_other(shop: Workshop) -> None:
+    def stop(epoch: Epoch) -> None:
+        raise Interrupted(f"after epoch {epoch.epoch}")
+
+    recipe = replace(RECIPE, choice=None, train=TRAIN.replace(reg=0.1))
+    with pytest.raises(Interrupted):
+        reproduce(recipe, replace(shop, code="one", on_epoch=stop))
+    assert reproduce(recipe, replace(shop, code="two"))["commit"] == "one, two"
+    (shop.results / f"{recipe.name}.json").unlink()
+    assert reproduce(recipe, replace(shop, code="three"))["commit"] == "one, two"
 
 
 def test_what_came_later_is_compared_seed_by_seed_and_over_all(shop: Workshop) -> None:

@@ -27,6 +27,9 @@ def test_sizes_are_counted_and_missing_graphs_stay_missing(
     assert found["table1"]["graphs"] == {"Toy": None}
     assert table1(Findings(found, {}), ["Toy", "Else"]).rows[1][2] == "no data"
     assert table1(Findings(found, {}), ["Toy", "Else"]).rows[3][2] == "not run"
+    assert Findings(found, {}).without_data() == {"Toy"}
+    found["one"] = {"recipe": {"dataset": "Toy"}}  # since then it has come
+    assert Findings(found, {}).without_data() == set()
 
 
 def no_network(*_: object, **__: object) -> None:

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 from optuna.pruners import SuccessiveHalvingPruner
 from sqlalchemy.engine.default import DefaultDialect
 
 from tests.trials.test_search import ALL, GRID
 from trifact.errors import ConfigError, RunError
-from trifact.trials import queue, search
+from trifact.trials import queue
 from trifact.trials.database import PAUSES, Database, StorageError
+from trifact.trials.pruning import pruner
 from trifact.trials.queue import TrialQueue
 from trifact.trials.space import Space
 from trifact.trials.workers import Outcome
@@ -27,7 +29,7 @@ def drawn(path: Path, *, of: int) -> list[dict[str, Any]]:
     queue = TrialQueue(Database.in_file(path), "tpe", "here")
     space = Space.from_values({"lr": {"low": 0.01, "high": 0.5, "log": True}, "rank": [1, 2, 3]})
     queue.fill([{} for _ in range(of)])
-    queue.use(space, search._pruner(GRID, ALL), seed=3)
+    queue.use(space, pruner(GRID, ALL), seed=3)
     while taken := queue.take():
         number, settings = taken
         queue.report(number, 1, 1 - settings["lr"])
@@ -74,7 +76,7 @@ def test_machines_that_begin_at_once_make_one_queue_and_take_each_trial_once(
 def queue_of(url: str, place: str) -> TrialQueue:
     queue = TrialQueue(Database.of(url), "one", place)
     queue.fill([{"reg": 0.01}, {"reg": 0.1}])
-    queue.use(GRID.fixing({"lr": 0.1}), search._pruner(GRID, ALL), seed=0)
+    queue.use(GRID.fixing({"lr": 0.1}), pruner(GRID, ALL), seed=0)
     return queue
 
 
@@ -102,6 +104,45 @@ def test_what_another_machine_left_is_taken_over_when_it_has_fallen_silent(
     assert other.trials()[0].state == "under way"
     other.finish(0, Outcome("done", mrr=0.7, best_epoch=2, epochs=3))
     assert (other.trials()[0].state, other.trials()[0].mrr) == ("done", 0.7)
+
+
+def test_trials_that_were_let_wait_while_they_are_trained_stay_where_they_are(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that slept goes on with what nobody took, and begins nothing twice."""
+    one, other = queue_of(database, "one"), queue_of(database, "other")
+    assert [one.take(), one.take()] == [(0, {"reg": 0.01}), (1, {"reg": 0.1})]
+    monkeypatch.setattr(queue, "SILENCE", 0.0)
+    assert [other.elsewhere(), other.elsewhere()] == [2, 2]
+    assert other.take() == (0, {"reg": 0.01})
+    assert one.take() is None  # 1 waits, and is trained here
+    assert one.report(1, 1, 0.4) == ""
+    assert [trial.state for trial in other.trials()] == ["under way", "under way"]
+    assert other.take() is None
+    assert one.report(0, 1, 0.5) == "another machine went on with it"
+    other.give_back(0)
+    assert one.take() is None  # its training here has been told to end
+    one.finish(0, Outcome("pruned", "another machine went on with it"))
+    assert [trial.state for trial in one.trials()] == ["cut off", "under way"]
+    assert one.take() == (0, {"reg": 0.01})
+    one.finish(1, Outcome("done", mrr=0.4))
+    assert one.trials()[1].mrr == 0.4
+
+
+def test_a_trial_that_waits_is_work_that_is_left(database: str) -> None:
+    """Given back between two looks of a machine that has nothing to do, it is no end."""
+    one, other = queue_of(database, "one"), queue_of(database, "other")
+    for number in range(2):
+        one.take()
+        one.give_back(number) if number else one.finish(number, Outcome("done", mrr=0.5))
+    assert other.elsewhere() == 1
+
+
+def test_tables_of_another_version_of_optuna_are_refused(database: str) -> None:
+    with Database.of(database).open().engine.begin() as connection:
+        connection.execute(sqlalchemy.text("update alembic_version set version_num = 'v0.9.0.a'"))
+    with pytest.raises(StorageError, match="no longer compatible with the table schema"):
+        Database.of(database).open()
 
 
 def test_a_verdict_outlives_who_has_heard_it(database: str) -> None:
@@ -149,8 +190,8 @@ def test_a_trial_whose_taker_was_killed_before_it_said_so_is_taken_over(
     one, other = queue_of(database, "one"), queue_of(database, "other")
     one._study.ask(one._distributions)
     monkeypatch.setattr(queue, "SILENCE", 0.0)
-    assert other.elsewhere() == 1  # heard of for the first time
-    assert other.elsewhere() == 1
+    assert other.elsewhere() == 2  # heard of for the first time; the second trial waits
+    assert other.elsewhere() == 2
     assert other.take() == (0, {"reg": 0.01})
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,13 @@ import pytest
 import torch
 
 from tests.trials.test_search import ALL, GRID, PLAIN, children
-from trifact.errors import ConfigError, RunError, TrifactError
+from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.run.folder import locked
 from trifact.run.run import Run
+from trifact.trials.database import Database
 from trifact.trials.options import SearchConfig
-from trifact.trials.search import begin, reopen
+from trifact.trials.search import Leading, Search, begin, reopen
 from trifact.trials.space import Space
 
 NO_CUDA = pytest.mark.skipif(torch.cuda.is_available(), reason="there is such a device here")
@@ -111,3 +114,31 @@ def test_a_folder_that_somebody_works_in_is_left_alone(graph: Graph, tmp_path: P
     with locked(path), pytest.raises(RunError, match="another process is training here"):
         begin(graph, GRID, ALL, out=path)
     assert path.exists()
+
+
+def test_the_way_on_names_a_storage_whose_password_is_not_kept(
+    graph: Graph, tmp_path: Path
+) -> None:
+    running = begin(graph, GRID, ALL, out=tmp_path / "s")
+    assert running.way_on.endswith(f"--resume {running.path}")
+    queue = copy.copy(running.queue)
+    queue.database = Database.of("postgresql://me:secret@there/x")
+    hidden = replace(running, queue=queue).way_on
+    assert hidden.endswith(f"trifact search --storage URL --resume {running.path}")
+
+
+def test_the_first_sentence_of_a_full_disk_is_the_one_that_is_said(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = begin(graph, GRID, ALL, out=tmp_path / "s")
+
+    def lead(_: Leading) -> None:
+        raise OutputError("first")
+
+    def save(_: Search) -> None:
+        raise OutputError("second")
+
+    monkeypatch.setattr(Leading, "lead", lead)
+    monkeypatch.setattr(Search, "save", save)
+    with pytest.raises(OutputError, match="first"):
+        running.run()

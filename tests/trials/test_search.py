@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sqlalchemy
+from optuna.pruners import NopPruner
 
 import trifact
 from trifact.errors import ConfigError, OutputError, RunError
@@ -28,6 +29,7 @@ from trifact.run.run import Run
 from trifact.trials import search
 from trifact.trials.database import StorageError
 from trifact.trials.options import SearchConfig
+from trifact.trials.pruning import first_cut, pruner
 from trifact.trials.queue import TrialQueue
 from trifact.trials.search import Search, SearchInterrupted, begin, look_into, reopen
 from trifact.trials.space import Space
@@ -123,6 +125,28 @@ def test_a_worker_that_is_killed_loses_nothing(graph: Graph, tmp_path: Path) -> 
     assert [epoch.mrr for epoch in run.history] == list(done.trials()[0].course.values())
 
 
+def test_a_trial_that_is_given_up_says_how_far_it_came(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "DEATHS", 1)
+    space = GRID.fixing({"lr": 0.1, "epochs": 200, "patience": 200})
+    killed = list[int]()
+
+    def kill(what: str, done: int, total: int) -> None:
+        if not killed and "trial 0 epoch 3" in what:
+            killed.extend(children())
+            os.kill(killed[0], signal.SIGKILL)
+
+    done = begin(graph, space, ALL, out=tmp_path / "s")
+    done.run(progress=kill)
+    given_up, other = done.trials()
+    assert (given_up.state, other.state) == ("failed", "done")
+    assert given_up.epochs >= 3
+    assert given_up.seconds > 0
+    assert given_up.mrr == max(given_up.course.values())
+    assert best_of([given_up]) is None
+
+
 LEADER = """
 import sys
 from pathlib import Path
@@ -185,12 +209,15 @@ def test_one_whose_scores_are_no_numbers_has_diverged(graph: Graph, tmp_path: Pa
 
 def test_pruning_begins_where_it_is_told_to_or_by_rule() -> None:
     space = Space.from_values({**PLAIN, "epochs": 100, "validate_every": 3, "reg": [0.1, 0.2]})
-    rule = search._pruner(space, SearchConfig())
+    rule = pruner(space, SearchConfig())
     assert (rule._min_resource, rule._reduction_factor) == (4, 3)  # type: ignore[attr-defined]
-    told = search._pruner(space, SearchConfig(min_epochs=7, reduction=2))
+    told = pruner(space, SearchConfig(min_epochs=7, reduction=2))
     assert (told._min_resource, told._reduction_factor) == (7, 2)  # type: ignore[attr-defined]
-    early = search._pruner(space, SearchConfig(min_epochs=1))  # nothing is known before epoch 3
+    early = pruner(space, SearchConfig(min_epochs=1))  # nothing is known before epoch 3
     assert early._min_resource == 3  # type: ignore[attr-defined]
+    assert [first_cut(space, SearchConfig(min_epochs=n)) for n in (1, 7, 99)] == [3, 9, 99]
+    assert first_cut(space, SearchConfig(min_epochs=100)) is None  # all are done by then
+    assert isinstance(pruner(space, SearchConfig(min_epochs=100)), NopPruner)
 
 
 def test_time_that_is_up_and_ctrl_c_save_and_say_how_to_go_on(graph: Graph, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from trifact.run.checkpoint import NotSavedError
 from trifact.run.durations import seconds
 from trifact.run.training import Interrupted
 
+OTHERS = "Some go by records of table2, table3, wilcoxon, symmetry and figure-batch."
 GO_ON = "all is saved; go on with the same command"
 
 
@@ -86,6 +87,7 @@ def show(wish: Wish, findings: Findings) -> None:
         for claim in claims.claims(findings, sizes[0]):
             out.print(heading(claim.says))
             out.print(f"  paper  {claim.paper}\n  ours   {claim.ours}\n")
+        out.print(OTHERS, style="dim")
         return
     sheets = {
         "table1": lambda: [tables.table1(findings, datasets)],

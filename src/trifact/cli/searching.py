@@ -15,6 +15,7 @@ from trifact.progress import Progress
 from trifact.run.durations import shown
 from trifact.trials.folder import BEST, REPORT
 from trifact.trials.options import SearchConfig
+from trifact.trials.pruning import first_cut
 from trifact.trials.search import Search, begin, reopen
 from trifact.trials.space import read_space
 from trifact.trials.trial import Trial, best_first, best_of, cells, described
@@ -80,7 +81,8 @@ def _plan(search: Search) -> str:
     config, trials = search.config, search.trials()
     how = "a grid" if config.sampler == "grid" else "chosen by TPE"
     left = sum(not trial.ended for trial in trials)
-    pruned = "hopeless ones pruned" if config.prune else "none pruned"
+    first = first_cut(search.space, config)
+    pruned = "none pruned" if first is None else f"hopeless ones pruned from epoch {first} on"
     within = f", within {shown(config.seconds)}" if config.timeout else ""
     return (
         f"{search.path}: {count(len(trials), 'trial')} over {', '.join(search.space.searched)}, "

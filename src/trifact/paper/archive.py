@@ -17,6 +17,7 @@ from trifact.graph.storage import read_summary
 from trifact.run.run import Run
 
 FORMAT = 1
+CODE = "code.txt"
 PACKAGE = Path(__file__).parents[1]
 Record = dict[str, Any]
 
@@ -47,6 +48,18 @@ def _version() -> str:
         return "unknown"
 
 
+def note_code(folder: Path, code: str) -> None:
+    """Keep in the folder of a run by which commit it is trained; there may be several."""
+    if code not in (known := codes(folder)):
+        write_text(folder / CODE, "".join(f"{one}\n" for one in [*known, code]))
+
+
+def codes(folder: Path) -> list[str]:
+    """The commits that have trained a run, as far as they were kept."""
+    path = folder / CODE
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
 def begun(name: str, *, code: str) -> Record:
     """What every record begins with; `code` is the commit."""
     return {"format": FORMAT, "name": name, "commit": code}
@@ -58,10 +71,13 @@ def settings_of(run: Run) -> Record:
 
 
 def record_of(run: Run, *, code: str) -> Record:
-    """Configuration, graph, machine, history and metrics of a run."""
+    """Configuration, graph, machine, history and metrics of a run.
+
+    Its commits are those that it has kept, else `code`.
+    """
     graph = read_summary(run.path)
     return {
-        **begun(run.path.name, code=code),
+        **begun(run.path.name, code=", ".join(codes(run.path)) or code),
         "config": settings_of(run),
         "graph": {key: graph[key] for key in ("name", "content_hash")},
         "machine": run.machine,

@@ -13,16 +13,18 @@ LABELS = {"relations": "N3 + predicates", "dura": "DURA"}
 
 def beyond(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) -> Sheet:
     """What a loss of predicates and DURA add over N3, by seed and over all seeds."""
-    rows, sizes = list[tuple[str, ...]](), [*sizes]
+    rows, mixed, sizes = list[tuple[str, ...]](), list[str](), [*sizes]
     for dataset, size in ((dataset, size) for dataset in datasets for size in sizes):
         rows += [(f"{dataset}, {size}",)]
         rows += [("N3", _mrr(findings, dataset, f"{dataset}-complex-n3-reciprocal-{size}"))]
         rows += [_added(findings, contest, dataset, size) for contest in LABELS]
+        mixed += [note for contest in LABELS if (note := _mixed(findings, contest, dataset, size))]
     header = ("", "MRR", "added, by seed", "mean", "95 % interval", "p", "better")
     notes = [
         "Added: test MRR over that of N3 with the same seed, on the same queries; the interval is "
         "over facts. p is that of the signed-rank test by fact, whose gain is its mean over the "
-        "seeds; better: of the facts whose gain is not zero, those that gain."
+        "seeds; better: of the facts whose gain is not zero, those that gain.",
+        *mixed,
     ]
     title = "Beyond the paper: ComplEx with a loss of predicates, and with DURA"
     return Sheet(title, header, rows, notes)
@@ -41,6 +43,13 @@ def _added(findings: Findings, contest: str, dataset: str, size: str) -> tuple[s
     moved = test["better"] + test["worse"]
     better = percent(test["better"] / moved, 0) if moved else NONE
     return LABELS[contest], mrr, seeds, number(pool["difference"]), interval, p_of(test), better
+
+
+def _mixed(findings: Findings, contest: str, dataset: str, size: str) -> str:
+    """What to say where not all were trained with the same products."""
+    types = findings.records.get(name_of(contest, size, dataset), {}).get("precisions", [])
+    both = f"{dataset}, {size}, {LABELS[contest]}: trained in {' and '.join(types)}"
+    return both if len(types) > 1 else ""
 
 
 def _mrr(findings: Findings, dataset: str, name: str) -> str:

@@ -48,10 +48,10 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
     The first pair is compared in full, all of them `pooled`.
     """
     path = shop.results / f"{name}.json"
-    kept = archive.read(path, "factors")
+    kept = archive.read(path, "factors", "runs")
     runs = [record for pair in pairs for record in pair]
     factors = [record["evaluation"]["run"]["factors_sha256"] for record in runs]
-    if kept is not None and kept["factors"][: len(factors)] == factors:
+    if kept is not None and kept["factors"][: len(factors)] == factors and is_current(kept, shop):
         return kept  # of these seeds, and perhaps of more
     graph = load(pairs[0][0]["recipe"]["dataset"], progress=shop.progress)
     contestants = [
@@ -64,6 +64,13 @@ def keep_contest(name: str, pairs: Sequence[Pair], *, shop: Workshop) -> Record:
     record["precisions"] = sorted({run["config"]["precision"] for run in runs})
     archive.write(path, record)
     return record
+
+
+def is_current(contest: Record, shop: Workshop) -> bool:
+    """Whether the records that were compared are still there, all of them."""
+    now = (archive.read(shop.results / f"{name}.json") for name in contest["runs"])
+    factors = [record["evaluation"]["run"]["factors_sha256"] if record else "" for record in now]
+    return bool(factors == contest["factors"])
 
 
 def _contestant(record: Record, graph: Graph, shop: Workshop) -> Contestant:

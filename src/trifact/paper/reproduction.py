@@ -26,6 +26,7 @@ from trifact.progress import Progress, silent
 from trifact.run import checkpoint, training
 from trifact.run.evaluation import as_usual, evaluate, is_current, read_evaluation
 from trifact.run.folder import CHECKPOINTS, CONFIG, read_config
+from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.preparation import with_precision
 from trifact.run.run import Run
@@ -157,7 +158,12 @@ def _refuse_another(path: Path, why: str) -> None:
 def trained(graph: Graph, config: TrainConfig, path: Path, *, shop: Workshop) -> Run:
     """The run in `path`, with all its epochs: begun, gone on with, or as it is."""
     shop.check_time()
-    told: dict[str, Any] = {"on_epoch": shop.on_epoch, "progress": shop.stopping()}
+
+    def on_epoch(epoch: Epoch) -> str | None:
+        archive.note_code(path, shop.code)
+        return shop.on_epoch(epoch)
+
+    told: dict[str, Any] = {"on_epoch": on_epoch, "progress": shop.stopping()}
     if not (path / CONFIG).exists():
         return training.train(graph, config, out=path, **told)
     _check_same(path, config, graph)

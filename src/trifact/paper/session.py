@@ -91,8 +91,9 @@ class Session:
         for contest in target.contests:
             _, *rows = CONTESTS[contest]
             for size in target.sizes if set(rows) <= set(target.rows) else ():
-                pair = [self.library.get(f"{dataset}-{row}-{size}") for row in rows]
-                if None not in pair:
+                names = [f"{dataset}-{row}-{size}" for row in rows]
+                pair = [self.library.get(name) for name in names]
+                if None not in pair and not self.diverged.intersection(names):
                     name = name_of(contest, size, dataset)
                     with self._going_on(name):
                         self._contest(name, *filter(None, pair), seeds=target.seeds)

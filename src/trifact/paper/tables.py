@@ -44,7 +44,8 @@ class Findings:
     def without_data(self) -> set[str]:
         """Graphs that were looked for and are not there."""
         looked = {name for name, found in self.graphs("table1").items() if found is None}
-        return looked | set(self.missing)
+        trained = {r["recipe"]["dataset"] for r in self.records.values() if "recipe" in r}
+        return (looked - trained) | set(self.missing)
 
     def lack(self, dataset: str, recipe: str) -> str:
         """Why there is no number of a recipe."""

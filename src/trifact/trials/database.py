@@ -21,6 +21,7 @@ from trifact.errors import ConfigError, RunError
 LOCK = 0x7472_6966_6163_7400  # PostgreSQL's advisory lock of all trifact searches in a database
 PATIENCE = 60  # seconds that SQLite waits while somebody else writes
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # seconds, before a connection is asked for once more
+HIDDEN = "***"  # how a URL shows that it has a password
 FORM = "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
 
 
@@ -75,7 +76,10 @@ class Database:
         own = {"connect_args": arguments, "poolclass": NullPool}  # nothing stays open in between
         with self.answering(), self.alone(patient=False), warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            made = RDBStorage(self.url.render_as_string(hide_password=False), engine_kwargs=own)
+            try:
+                made = RDBStorage(self.url.render_as_string(hide_password=False), engine_kwargs=own)
+            except RuntimeError as error:  # tables that another version of Optuna has made
+                raise StorageError(f"{self}: {str(error).partition(' Please')[0]}") from None
         _wait_for(made.engine)
         return made
 

@@ -56,6 +56,7 @@ class TrialQueue:
             self._id = self._storage.get_study_id_from_name(name)
         self._distributions, self._seed = dict[str, BaseDistribution](), 0
         self._taken = dict[int, optuna.Trial]()
+        self._lost = set[int]()  # of these: another machine went on with them
         self._beats, self._last_beat = 0, time.monotonic()
         self._heard = dict[int, tuple[object, float]]()  # of trials elsewhere: sign of life, when
 
@@ -84,10 +85,13 @@ class TrialQueue:
         self._study.pruner, self._seed = pruner, seed
 
     def take(self) -> tuple[int, dict[str, Any]] | None:
-        """The first trial that waits, with its settings; None if none waits."""
+        """The first trial that waits, with its settings; None if none waits.
+
+        One that is still trained here, after others let it wait, is not begun a second time.
+        """
         with self.database.alone():
             waiting = self._with_state(TrialState.WAITING)
-            if not waiting:
+            if not waiting or waiting[0].number in self._taken:
                 return None
             self._study.sampler = self._sampler(waiting[0].number)
             trial = self._study.ask(self._distributions)
@@ -100,10 +104,11 @@ class TrialQueue:
 
         After its last epoch it is done, whatever it came to.
         """
-        trial, kept = self._taken[number], self._kept(number)
-        if not self._is_ours(kept):
+        trial = self._taken[number]
+        if not self._holds(number):
+            self._lost.add(number)  # for good: its training here ends now
             return "another machine went on with it"
-        if epoch in kept.intermediate_values:
+        if epoch in self._kept(number).intermediate_values:
             return ""  # judged before it was cut off; an epoch may be trained once more
         trial.report(mrr, epoch)
         pruned = trial.should_prune()  # which also notes its rung, for the others
@@ -119,25 +124,24 @@ class TrialQueue:
 
     def finish(self, number: int, outcome: Outcome) -> None:
         """A trial has ended for good."""
-        trial = self._taken.pop(number)
-        if not self._is_ours(self._kept(number)):
-            return
-        trial.set_user_attr("outcome", vars(outcome))
-        state = ENDS[outcome.kind]
-        self._study.tell(trial, outcome.mrr if state == TrialState.COMPLETE else None, state)
+        if self._holds(number):
+            self._taken[number].set_user_attr("outcome", vars(outcome))
+            state = ENDS[outcome.kind]
+            mrr = outcome.mrr if state == TrialState.COMPLETE else None
+            self._study.tell(self._taken[number], mrr, state)
+        self._let_go(number)
 
     def give_back(self, number: int) -> None:
         """A trial was cut off: it waits to go on."""
         with self.database.alone():
-            if self._is_ours(self._kept(number)):
+            if number not in self._lost and self._is_ours(self._kept(number)):
                 self._requeue(number)
-        del self._taken[number]
+        self._let_go(number)
 
     def count_death(self, number: int) -> int:
         """The process that trained it has died; returns how often that happened."""
-        kept = self._kept(number)
-        deaths = int(kept.user_attrs.get("deaths", 0)) + 1
-        if self._is_ours(kept):
+        deaths = int(self._kept(number).user_attrs.get("deaths", 0)) + 1
+        if self._holds(number):
             self._taken[number].set_user_attr("deaths", deaths)
         return deaths
 
@@ -163,19 +167,19 @@ class TrialQueue:
             return
         self._beats, self._last_beat = self._beats + 1, now
         for number, trial in self._taken.items():
-            if self._is_ours(self._kept(number)):
+            if self._holds(number):
                 trial.set_user_attr("pulse", self._pulse)
 
     def elsewhere(self) -> int:
-        """How many trials others train, or trained until now: those that fell silent wait again."""
-        now, others = time.monotonic(), list[FrozenTrial]()
-        for trial in self._with_state(TrialState.RUNNING):
-            if trial.number not in self._taken:
-                others.append(trial)
-                sign = trial.user_attrs.get("pulse")  # none, if it was killed while it took it
-                if trial.number not in self._heard or self._heard[trial.number][0] != sign:
-                    self._heard[trial.number] = sign, now
-        for trial in others:
+        """How many trials others have, or have just let wait: those that fell silent wait again."""
+        now, left = time.monotonic(), self._with_state(TrialState.RUNNING, TrialState.WAITING)
+        others = [trial for trial in left if trial.number not in self._taken]
+        running = [trial for trial in others if trial.state == TrialState.RUNNING]
+        for trial in running:
+            sign = trial.user_attrs.get("pulse")  # none, if it was killed while it took it
+            if trial.number not in self._heard or self._heard[trial.number][0] != sign:
+                self._heard[trial.number] = sign, now
+        for trial in running:
             if now - self._heard[trial.number][1] > SILENCE:
                 self._take_over(trial.number)
         return len(others)
@@ -198,11 +202,33 @@ class TrialQueue:
         return {"place": self.place, "machine": platform.node(), "beat": self._beats}
 
     def _requeue(self, number: int) -> None:
-        key = self._storage.get_trial_id_from_study_id_trial_number(self._id, number)
-        self._storage.set_trial_state_values(key, TrialState.WAITING)
+        self._storage.set_trial_state_values(self._key(number), TrialState.WAITING)
+
+    def _key(self, number: int) -> int:
+        return self._storage.get_trial_id_from_study_id_trial_number(self._id, number)
+
+    def _let_go(self, number: int) -> None:
+        del self._taken[number]
+        self._lost.discard(number)
+
+    def _holds(self, number: int) -> bool:
+        """Whether a trial that was taken here is still ours, also after a long sleep.
+
+        One that others let wait meanwhile, and that nobody has taken yet, is ours again.
+        """
+        if number in self._lost:
+            return False
+        if self._kept(number).state == TrialState.WAITING:
+            with self.database.alone():
+                self._take_back(number)
+        return self._is_ours(self._kept(number))
+
+    def _take_back(self, number: int) -> None:
+        if self._kept(number).state == TrialState.WAITING:  # still, now that we are alone
+            self._storage.set_trial_state_values(self._key(number), TrialState.RUNNING)
+            self._taken[number].set_user_attr("pulse", self._pulse)
 
     def _is_ours(self, kept: FrozenTrial) -> bool:
-        """Whether a trial that was taken here is still trained here, also after a long sleep."""
         return kept.state == TrialState.RUNNING and self._place_of(kept) == self.place
 
     def _place_of(self, kept: FrozenTrial) -> str:
@@ -212,8 +238,8 @@ class TrialQueue:
     def _kept(self, number: int) -> FrozenTrial:
         return self._study.get_trials(deepcopy=False)[number]
 
-    def _with_state(self, state: TrialState) -> list[FrozenTrial]:
-        return self._study.get_trials(deepcopy=False, states=(state,))
+    def _with_state(self, *states: TrialState) -> list[FrozenTrial]:
+        return self._study.get_trials(deepcopy=False, states=states)
 
     def _sampler(self, number: int) -> TPESampler:
         """TPE whose draws depend on the seed, the trial and those before it, and on nothing else:

@@ -8,18 +8,16 @@ a search that was stopped or killed goes on where it was.
 from __future__ import annotations
 
 import json
-import math
 import random
 import shlex
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
-
-from optuna.pruners import BasePruner, NopPruner, SuccessiveHalvingPruner
 
 from trifact.durable import write_text
 from trifact.errors import ConfigError, OutputError, RunError, TrifactError
@@ -30,14 +28,15 @@ from trifact.run.folder import clear_failed, locked, name_for, new_folder, unuse
 from trifact.run.history import Epoch
 from trifact.run.options import resolved
 from trifact.run.signals import Interrupt, interruptible
-from trifact.trials.database import Database, StorageError
+from trifact.trials.database import HIDDEN, Database, StorageError
 from trifact.trials.folder import BEST, REPORT, STORAGE, folder_of, read_record, write_record
 from trifact.trials.options import SearchConfig
+from trifact.trials.pruning import pruner
 from trifact.trials.queue import TrialQueue
 from trifact.trials.report import page
 from trifact.trials.space import Space
 from trifact.trials.trial import Trial, best_of, write_trials
-from trifact.trials.workers import Job, Outcome, Pool
+from trifact.trials.workers import Job, Outcome, Pool, measured
 from trifact.wording import setting
 
 TICK = 0.5  # seconds between two looks at the clock
@@ -80,8 +79,11 @@ class Search:
                 leading = Leading(self, on_trial, progress)
                 try:
                     leading.lead()
-                finally:
-                    self.save()
+                except TrifactError:
+                    with suppress(OutputError):  # on a full disk, say: the first says it better
+                        self.save()
+                    raise
+                self.save()
         except StorageError as error:
             raise StorageError(f"{error}; {self.way_on}") from None
         if leading.interrupt.asked:
@@ -114,7 +116,10 @@ class Search:
     @property
     def way_on(self) -> str:
         """What to type to go on."""
-        return f"all is saved; go on with: trifact search --resume {shlex.quote(str(self.path))}"
+        folder = shlex.quote(str(self.path))
+        if HIDDEN in str(self.queue.database):  # the password is not kept
+            return f"all is saved; go on with: trifact search --storage URL --resume {folder}"
+        return f"all is saved; go on with: trifact search --resume {folder}"
 
 
 class Leading:
@@ -180,8 +185,9 @@ class Leading:
         if message.kind == "died" and self.queue.count_death(job.number) < DEATHS:
             self.queue.give_back(job.number)
         else:
-            kind = "failed" if message.kind == "died" else message.kind
-            self.queue.finish(job.number, replace(message, kind=kind))
+            if message.kind == "died":
+                message = replace(message, kind="failed", **measured(job.folder))
+            self.queue.finish(job.number, message)
         self._tell(job.number)
 
     def _tell(self, number: int) -> None:
@@ -310,7 +316,7 @@ def look_into(path: Path, **changes: Any) -> Search:  # noqa: ANN401
 
 def _storage_of(path: Path, storage: str) -> Database:
     """The database of a search that was begun."""
-    if "***" in storage:
+    if HIDDEN in storage:
         raise ConfigError(
             f"{path}: the password of its storage is not kept; give the whole address: "
             f"{setting('storage', 'URL')}"
@@ -324,7 +330,7 @@ def _storage_of(path: Path, storage: str) -> Database:
 def _search(path: Path, queue: TrialQueue, config: SearchConfig) -> Search:
     """With the space as the search's first machine wrote it, so that all have the same."""
     space = Space.from_values(queue.about["space"])
-    queue.use(space, _pruner(space, config), seed=config.sampler_seed)
+    queue.use(space, pruner(space, config), seed=config.sampler_seed)
     return Search(path, space, config, queue)
 
 
@@ -375,15 +381,3 @@ def _points(space: Space, config: SearchConfig) -> list[dict[str, Any]]:
     points = space.points()
     random.Random(config.sampler_seed).shuffle(points)
     return points
-
-
-def _pruner(space: Space, config: SearchConfig) -> BasePruner:
-    """Asynchronous successive halving (Li et al. 2020) over epochs.
-
-    By rule the first cut is where three more make it to the last epoch, and a validation is due.
-    """
-    if not config.prune:
-        return NopPruner()
-    every, epochs = space.highest("validate_every"), space.highest("epochs")
-    first = max(every, config.min_epochs or math.ceil(epochs / config.reduction**3))
-    return SuccessiveHalvingPruner(min_resource=first, reduction_factor=config.reduction)

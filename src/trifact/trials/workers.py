@@ -223,7 +223,7 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
     from trifact.run.training import Interrupted
 
     if job.verdict:
-        return Outcome("pruned", job.verdict, **_measured(job.folder))
+        return Outcome("pruned", job.verdict, **measured(job.folder))
     told = ""
 
     def ask(epoch: Epoch) -> str:
@@ -236,14 +236,15 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
         run = _trained(job, graph, ask)
     except Interrupted as stop:
         if told:  # it ended before it was stopped, and would train on if it were taken again
-            return Outcome("pruned", told, **_measured(job.folder))
+            return Outcome("pruned", told, **measured(job.folder))
         return Outcome("stopped", str(stop))
     except DivergedError as error:
-        return Outcome("diverged", str(error), **_measured(job.folder))
+        return Outcome("diverged", str(error), **measured(job.folder))
     except (ConfigError, RunError) as error:
         if isinstance(error, BusyError):
             return Outcome("refused", str(error))
-        return Outcome("failed", str(error))  # settings or a folder of this trial alone
+        # settings or a folder of this trial alone
+        return Outcome("failed", str(error), **measured(job.folder))
     except OutputError as error:
         return Outcome("unwritten", str(error))
     except TrifactError as error:
@@ -253,9 +254,10 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
     except (MemoryError, RuntimeError) as error:
         if not memory_ran_out(error):
             raise
-        return Outcome("failed", "the memory of the machine did not suffice")
+        problem = "the memory of the machine did not suffice"
+        return Outcome("failed", problem, **measured(job.folder))
     best = {"mrr": run.metrics["mrr"], "best_epoch": run.best_epoch}
-    return Outcome("pruned" if told else "done", told, **{**_measured(job.folder), **best})
+    return Outcome("pruned" if told else "done", told, **{**measured(job.folder), **best})
 
 
 def _trained(job: Job, graph: Graph, ask: OnEpoch) -> Run:
@@ -281,7 +283,8 @@ def _wait_for(folder: Path) -> None:
             time.sleep(0.1)
 
 
-def _measured(folder: Path) -> dict[str, Any]:
+def measured(folder: Path) -> dict[str, Any]:
+    """What an outcome says of the epochs that were trained in a folder."""
     epochs = history.read(folder / HISTORY)
     best = max((e for e in epochs if e.mrr is not None), key=lambda e: e.mrr or 0, default=None)
     return {
