@@ -59,6 +59,10 @@ def test_a_wrong_value_is_refused_in_one_sentence(values: dict[str, object], pro
 def test_whole_numbers_are_fine_where_fractions_are_and_lists_where_tuples_are() -> None:
     made = Sample.from_values({"rate": 2, "names": ["x"]})
     assert (made.rate, made.names) == (2.0, ("x",))
+    made = Sample.from_values({"kind": np.str_("a"), "loud": np.True_, "names": [np.str_("x")]})
+    assert (made.kind, made.loud, made.names) == ("a", True, ("x",))
+    with pytest.raises(ConfigError, match=r"^names must be str, not 5$"):
+        Sample.from_values({"names": ["x", 5]})
 
 
 def test_settings_cannot_be_changed_but_replaced() -> None:

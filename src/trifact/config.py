@@ -22,7 +22,6 @@ import dataclasses
 import difflib
 import json
 import math
-import numbers
 import os
 import re
 import tomllib
@@ -173,16 +172,15 @@ def _fitted(name: str, value: object, hint: Any) -> object:  # noqa: ANN401
     if value is None and type(None) in kinds:
         return None
     kind = next(kind for kind in kinds if kind is not type(None))
-    if isinstance(value, numbers.Number) and hasattr(value, "item"):
-        value = value.item()  # a number of numpy's
+    if getattr(value, "shape", None) == ():
+        value = value.item()  # type: ignore[attr-defined] # one of numpy's
     if kind is str and isinstance(value, os.PathLike):
         return os.fsdecode(value)
     if kind is float and type(value) is int:
         return float(value)
     if typing.get_origin(kind) is tuple:
-        items = tuple(value) if isinstance(value, list | tuple) else None
-        if items is not None and all(isinstance(item, typing.get_args(kind)[0]) for item in items):
-            return items
+        if isinstance(value, list | tuple):
+            return tuple(_fitted(name, item, typing.get_args(kind)[0]) for item in value)
     elif type(value) is kind:
         return value
     wanted = getattr(kind, "__name__", str(kind))

@@ -220,6 +220,14 @@ def test_what_is_left_out_is_a_warning_in_python(towns: Graph, keep_run: KeepRun
         run.predictor([("Zoe", "p0", "e03"), ("e01", "p0", "e02")])
 
 
+def test_of_many_doubts_some_are_named(towns: Graph, tmp_path: Path) -> None:
+    model = MODELS["cp"](len(towns.entities), len(towns.predicates), rank=2, scale=1.0, seed=0)
+    run = keep(tmp_path / "run", towns, model, name="cp")
+    (run.path / "config.toml").write_text(run.config.replace(setting="standard").to_toml())
+    found = fold(run, [(f"new{i}", "p0", "e03") for i in range(8)])
+    assert found.doubts[-1].endswith(": new0, new1, new2, new3, new4 and 3 more")
+
+
 def test_a_newcomer_with_itself_lets_nobody_else_answer_itself(keep_run: KeepRun) -> None:
     train = [(s, p, (s + 1 + p) % 8) for s in range(8) for p in range(2)]
     run = trifact.load_run(keep_run(graph_of(train)).path)

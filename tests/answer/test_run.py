@@ -52,6 +52,34 @@ def test_facts_of_another_graph_come_as_a_path_too(run: Run, tmp_path: Path) -> 
         run.predictor().score([("e01", "p1")])  # type: ignore[list-item]
 
 
+def test_the_graph_of_a_run_is_no_other_one(run: Run, towns: Graph) -> None:
+    """Its train facts are not ranked with the test facts, also where the splits were drawn."""
+    assert towns.draw is not None
+    for split in ("test", "valid"):
+        found = run.evaluate(towns, split=split, bootstrap=0)
+        assert np.array_equal(found.ranks.facts, towns.splits[split])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda run: run.predictor().objects(np.array(["e01"]), np.array([["p1"]])),
+        lambda run: run.explain(np.array(["e01"]), "p1", "e02"),
+        lambda run: run.predictor().score([5]),
+        lambda run: run.predictor().score(["abc"]),
+        lambda run: run.predictor().score([("e01", "p1")]),
+        lambda run: run.predictor().score([b"abc"]),
+        lambda run: run.similar(np.array([["e01"]])),
+        lambda run: run.export("x.npz", format="numpy", checkpoint="final"),
+    ],
+)
+def test_what_is_no_name_fact_or_checkpoint_is_one_sentence(
+    run: Run, ask: Callable[[Run], object]
+) -> None:
+    with pytest.raises(trifact.TrifactError):
+        ask(run)
+
+
 def test_new_facts_are_written_again_only_if_that_is_said(run: Run, tmp_path: Path) -> None:
     run.discover(tmp_path / "new.tsv", top=5)
     with pytest.raises(trifact.TrifactError, match="it exists already"):

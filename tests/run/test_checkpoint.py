@@ -15,7 +15,9 @@ import pytest
 import torch
 
 from trifact.errors import RunError
-from trifact.run import checkpoint
+from trifact.run import checkpoint, history
+from trifact.run.folder import NotSavedError
+from trifact.run.history import Epoch
 
 
 def tensors(value: float) -> checkpoint.Parts:
@@ -27,6 +29,15 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     parts, state = checkpoint.load(tmp_path, "last", "factors")
     assert torch.equal(parts["factors"]["entity"], torch.full((50, 4), 1.5))
     assert state == {"epoch": 3, "rate": 0.1}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk here")
+def test_a_history_that_cannot_be_written_says_which_and_that_the_run_can_go_on() -> None:
+    with pytest.raises(
+        NotSavedError, match=r"/dev/full: cannot be written \(No space left"
+    ) as full:
+        history.append(Path("/dev/full"), Epoch(1, 1.0, 0.0, 0.1, 0.4, 10.0, 0.5, None))
+    assert full.value.run == Path("/dev")
 
 
 def test_only_files_that_a_manifest_names_stay(tmp_path: Path) -> None:

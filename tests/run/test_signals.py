@@ -13,7 +13,7 @@ import pytest
 import trifact
 from tests.run.test_training import QUICK, graph
 from trifact.answer.discovery import Interrupted
-from trifact.errors import DivergedError, TrifactError
+from trifact.errors import DivergedError, RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.run import training
 from trifact.run.history import Epoch
@@ -73,6 +73,18 @@ def test_the_command_trains_stops_at_ctrl_c_and_goes_on(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "validation MRR" in resumed.stdout
     assert len(Run(tmp_path / "run").history) == done + 1
+
+
+def test_an_epoch_under_way_cannot_be_left_out(graph: Graph, tmp_path: Path) -> None:
+    def stop(what: str, done: int, total: int) -> None:
+        if what.startswith("epoch 3/"):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(training.Interrupted, match="in epoch 3 after 1 steps"):
+        training.train(graph, QUICK, out=tmp_path / "run", progress=stop)
+    with pytest.raises(RunError, match="it is in epoch 3; epochs cannot be less"):
+        training.resume(tmp_path / "run", epochs=2)
+    assert len(training.resume(tmp_path / "run", epochs=3).history) == 3
 
 
 @pytest.mark.parametrize("stopped", [training.Interrupted, SearchInterrupted, Interrupted])

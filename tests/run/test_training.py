@@ -109,7 +109,7 @@ def test_a_folder_is_called_after_the_graph_without_its_ending(graph: str, name:
 
 def test_fewer_epochs_than_are_done_are_refused(graph: Graph, tmp_path: Path) -> None:
     run = training.train(graph, QUICK, out=tmp_path / "run")
-    with pytest.raises(RunError, match="it has done 4 epochs; epochs cannot be less"):
+    with pytest.raises(RunError, match="it is in epoch 4; epochs cannot be less"):
         training.resume(run.path, epochs=2)
     assert Run(run.path).config.epochs == 4
 

@@ -11,12 +11,12 @@ import torch
 
 import trifact
 from tests.run.test_training import QUICK, numbers, same
-from trifact.errors import ConfigError, RunError
+from trifact.errors import ConfigError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import seen_facts
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run import training
-from trifact.run.folder import DIVERGED
+from trifact.run.folder import CHECKPOINTS, DIVERGED
 from trifact.run.matching import places
 from trifact.run.run import Run
 
@@ -183,6 +183,25 @@ def test_what_a_run_began_with_is_not_forgotten_over_generations(
     held_out = len(names_of(whole, "valid", "test") & seen)
     with pytest.raises(RunError, match=f"it was trained on {held_out} of the"):
         training.train(given, begun, out=tmp_path / "fourth")
+
+
+def test_where_nothing_new_can_be_held_out_that_is_said(graph: Graph, tmp_path: Path) -> None:
+    everything = training.refit(training.train(graph, QUICK, out=tmp_path / "old"))
+    config = QUICK.replace(epochs=1, warm_start=str(everything.path))
+    new = training.train(graph, config, out=tmp_path / "new")
+    assert len(new.graph().valid) == 0
+    assert "too few facts are new to the run that it begins with" in " ".join(new.graph().notes)
+    with pytest.raises(TrainingError, match="no validation facts, by which plateau goes"):
+        training.train(graph, config.replace(schedule="plateau"), out=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_run_without_factors_is_no_beginning(graph: Graph, tmp_path: Path) -> None:
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    shutil.rmtree(old.path / CHECKPOINTS)
+    with pytest.raises(RunError, match="no checkpoint best yet"):
+        training.train(graph, QUICK.replace(warm_start=str(old.path)), out=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_run_keeps_no_more_than_it_has_to(graph: Graph, tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from trifact.run.machine import denormals_flushed
 from trifact.run.run import Run
 from trifact.tensor.models import Model
 
+NAMED = 5  # entities of a kind; there may be thousands
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -108,11 +110,16 @@ def _doubts(newcomers: Newcomers, found: list[Fold]) -> tuple[str, ...]:
         why = "their predicate is not known, or a new entity has no fact with a known one"
         doubts.append(f"{_facts(newcomers.skipped)} left out: {why}")
     if unsure := [entity.name for entity in found if not entity.solved.converged]:
-        doubts.append(f"not solved to the end: {', '.join(unsure)}")
+        doubts.append(f"not solved to the end: {_some(unsure)}")
     if half := [entity.name for entity in found if not entity.solved.whole]:
         which = "as subject or as object no fact has them, and answers on that side say nothing"
-        doubts.append(f"{which}: {', '.join(half)}")
+        doubts.append(f"{which}: {_some(half)}")
     return tuple(doubts)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def _facts(count: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from heapq import nlargest
 from typing import SupportsIndex
 
 from trifact.errors import InputError
+from trifact.graph.columnar import whole_number
 from trifact.graph.graph import Graph
 from trifact.graph.vocabulary import Vocabulary
 
@@ -30,8 +30,8 @@ def as_text(name: Name) -> str:
     """A name as the graph has it."""
     if isinstance(name, str):
         return name
-    if isinstance(name, SupportsIndex) and not isinstance(name, bool):
-        return str(operator.index(name))
+    if (number := whole_number(name)) is not None:
+        return str(number)
     raise InputError(f"a name must be text or a whole number, not {name!r:.80}")
 
 

@@ -116,11 +116,9 @@ class Predictor:
 
     def score(self, facts: Iterable[Fact], **settings: Any) -> Answers:  # noqa: ANN401
         """The scores of given facts, in their order: 1/2 (log p(o | s, p) + log p(s | p, o))."""
-        config, names, facts = _without_candidates(settings), self.names, list(facts)
-        for fact in facts:
-            if isinstance(fact, str) or len(fact) != 3:
-                raise InputError(f"a fact is a subject, a predicate and an object, not {fact!r}")
-        rows = [(names.entity(s), names.predicate(p), names.entity(o)) for s, p, o in facts]
+        config, names = _without_candidates(settings), self.names
+        triples = [_three(fact) for fact in facts]
+        rows = [(names.entity(s), names.predicate(p), names.entity(o)) for s, p, o in triples]
         return self.score_ids(np.array(rows, dtype=np.int64).reshape(-1, 3), config)
 
     def score_ids(self, facts: Ints, config: PredictConfig) -> Answers:
@@ -238,6 +236,16 @@ class Predictor:
     @cached_property
     def _observed(self) -> Candidates:
         return observed(self.graph)
+
+
+def _three(fact: Fact) -> tuple[Name, Name, Name]:
+    """The names of a fact; whatever is none is refused."""
+    try:
+        subject, predicate, object_ = () if isinstance(fact, str | bytes) else fact
+    except (TypeError, ValueError):
+        problem = f"a fact is a subject, a predicate and an object, not {fact!r:.80}"
+        raise InputError(problem) from None
+    return subject, predicate, object_
 
 
 def _without_candidates(settings: dict[str, Any]) -> PredictConfig:

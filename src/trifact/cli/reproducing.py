@@ -19,8 +19,8 @@ from trifact.paper.recipes import FOLDER, read_recipes
 from trifact.paper.reproduction import Workshop
 from trifact.paper.session import Session
 from trifact.paper.tables import Findings, Sheet
-from trifact.run.checkpoint import NotSavedError
 from trifact.run.durations import seconds
+from trifact.run.folder import NotSavedError
 from trifact.run.training import Interrupted
 
 OTHERS = "Some go by records of table2, table3, wilcoxon, symmetry and figure-batch."

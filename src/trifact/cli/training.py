@@ -18,9 +18,15 @@ from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.progress import Progress
 from trifact.run import training
-from trifact.run.checkpoint import NotSavedError
 from trifact.run.durations import seconds
-from trifact.run.folder import go_on, name_for, read_config, refuse_full, unused_folder
+from trifact.run.folder import (
+    NotSavedError,
+    go_on,
+    name_for,
+    read_config,
+    refuse_full,
+    unused_folder,
+)
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.run import Run

@@ -84,6 +84,8 @@ class Graph:
         splits = self.draw.split(np.concatenate(list(self.splits.values())), trained)
         train, valid, test = splits.values()
         before, after = self.draw.note(self.splits), self.draw.note(splits)
+        if not len(valid) + len(test):
+            after = "not split: too few facts are new to the run that it begins with"
         notes = tuple(note if note != before else after for note in self.notes)
         return replace(self, train=train, valid=valid, test=test, notes=notes)
 

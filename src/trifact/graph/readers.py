@@ -136,7 +136,7 @@ def _row(fact: object) -> Row:
     if isinstance(fact, Mapping | Set):
         raise ValueError(f"expected 3 names in their order, found a {type(fact).__name__}")
     try:
-        cells = [fact] if isinstance(fact, str) else [*fact]  # type: ignore[misc]
+        cells = [fact] if isinstance(fact, str | bytes) else [*fact]  # type: ignore[misc]
     except TypeError:  # such as an array without a dimension
         cells = [fact]
     if len(cells) != 3:

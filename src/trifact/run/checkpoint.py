@@ -16,22 +16,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from trifact.durable import read_json, replacing, write_text
+from trifact.durable import read_json, replacing, write_text, writing
 from trifact.errors import OutputError, RunError
-from trifact.run.folder import go_on
+from trifact.run.folder import NotSavedError, go_on
 
 FORMAT = 1
 Parts = dict[str, dict[str, Tensor]]
 Files = dict[str, dict[str, str]]
 """By part: the name of its file, and the SHA-256 of that."""
-
-
-class NotSavedError(OutputError):
-    """A checkpoint that cannot be written; the one before is whole, and `run` can go on."""
-
-    def __init__(self, problem: str, run: Path) -> None:
-        super().__init__(f"{problem}; what was saved before is kept")
-        self.problem, self.run = problem, run
 
 
 def save(
@@ -78,7 +70,8 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
         advice="train again",
     )
     if manifest is None:
-        raise RunError(f"{folder.parent}: it has no checkpoint {name} yet; {go_on(folder.parent)}")
+        advice = f"wait for it, or {go_on(folder.parent)}"
+        raise RunError(f"{folder.parent}: it has no checkpoint {name} yet; {advice}")
     return manifest
 
 
@@ -92,7 +85,8 @@ def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str,
             raise OutputError(f"{path}: cannot be written ({error})") from None
         digest = _sha256(temporary)
         named = folder / f"{part}-{digest[:16]}.safetensors"
-    path.replace(named)
+    with writing(named):
+        path.replace(named)
     return {"name": named.name, "sha256": digest}
 
 

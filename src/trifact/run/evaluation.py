@@ -147,7 +147,7 @@ class _Chosen:
 
 def _chosen(run: Run, graph: Graph, config: EvaluateConfig, other: Graph | None) -> _Chosen:
     known = [graph.splits[split] for split in config.filter]
-    if other is not None:
+    if other is not None and other.content_hash != graph.content_hash:
         chosen = _of_other_graph(graph, config, known, other)
     else:
         index = KnownAnswers.of(*known, predicates=len(graph.predicates))

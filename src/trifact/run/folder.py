@@ -30,6 +30,14 @@ class BusyError(RunError):
     """Another process is at work on a run."""
 
 
+class NotSavedError(OutputError):
+    """What training cannot write; the checkpoint before is whole, and `run` can go on."""
+
+    def __init__(self, problem: str, run: Path) -> None:
+        super().__init__(f"{problem}; what was saved before is kept")
+        self.problem, self.run = problem, run
+
+
 def new_folder(path: Path) -> Path:
     """A folder for a new run; one that holds anything but a failed one is refused."""
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trifact.durable import write_text
 from trifact.errors import RunError
+from trifact.run.folder import NotSavedError
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,11 @@ class Epoch:
 
 def append(path: Path, epoch: Epoch) -> None:
     """Add a line."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(epoch)) + "\n")
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(epoch)) + "\n")
+    except OSError as error:
+        raise NotSavedError(f"{path}: cannot be written ({error.strerror})", path.parent) from None
 
 
 def read(path: Path) -> list[Epoch]:

@@ -38,7 +38,7 @@ class Subject:
     @property
     def name(self) -> str:
         """What the page calls it."""
-        return self.run.path.name
+        return self.run.path.resolve().name
 
 
 def page(subjects: Sequence[Subject]) -> str:

@@ -110,13 +110,13 @@ def train(
     `tuning` says what was tried before, and is kept in the run.
     """
     config, seen = resolved(config or TrainConfig(), graph), None
-    check_graph(graph, config)
     check_device(config.device)
     if config.warm_start:
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
         check_parent(parent := Run(config.warm_start), config, out)
         graph = apart(graph, parent)
         seen = inherited(graph, parent)
+    check_graph(graph, config)
     name = name_for(graph.name, config.model, config.rank)
     path = new_folder(out or unused_folder(name))
     with locked(path), marking_divergence(path), using_threads(config.threads):
@@ -238,9 +238,9 @@ class Training:
         self.optimizer.state = {k: t.to(self.device) for k, t in parts["optimizer"].items()}
         self.state = State(**state)
         self.state.finished = ""
-        if self.state.epoch - 1 > self.config.epochs:
-            done = f"{self.path}: it has done {self.state.epoch - 1} epochs"
-            raise RunError(f"{done}; {setting('epochs')} cannot be less")
+        if (begun := self.state.epoch - (not self.state.step)) > self.config.epochs:
+            less = f"{setting('epochs')} cannot be less"
+            raise RunError(f"{self.path}: it is in epoch {begun}; {less}")
         self.optimizer.rate = self.state.rate
         self.schedule = SCHEDULES[self.config.schedule](**self.state.schedule)
         history.keep_until(self.path / HISTORY, self.state.epoch - 1)
@@ -267,7 +267,7 @@ class Training:
     def _doubt(self) -> str:
         """What to say of a training that ends where it began."""
         epochs, nothing = history.read(self.path / HISTORY), self.objective.blank
-        if not epochs or epochs[-1].loss <= IDLE * nothing:
+        if not (epochs and 0 < IDLE * nothing < epochs[-1].loss):
             return ""
         less = f"less {setting('reg')} (now {self.config.reg:g}), " if self.config.reg else ""
         advice = f"try {less}another {setting('lr')} (now {self.config.lr:g}) or more epochs"

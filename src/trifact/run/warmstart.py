@@ -32,6 +32,7 @@ def check_parent(run: Run, config: TrainConfig, out: Path | None) -> None:
         theirs, ours = getattr(run.config, name), getattr(config, name)
         if theirs != ours:
             raise RunError(f"{run.path}: its {name} is {theirs}, not {ours}; they must be the same")
+    run.factors_hash()  # refused, too, if it has none yet
 
 
 def apart(graph: Graph, run: Run) -> Graph:

@@ -26,9 +26,8 @@ from trifact.errors import ConfigError, DivergedError, OutputError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.progress import Progress, silent
 from trifact.run import training
-from trifact.run.checkpoint import NotSavedError
 from trifact.run.durations import shown
-from trifact.run.folder import LOCK, locked
+from trifact.run.folder import LOCK, NotSavedError, locked
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import check_device, with_precision
 from trifact.run.run import Run
