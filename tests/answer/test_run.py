@@ -136,6 +136,14 @@ def test_what_can_be_loaded_can_be_trained_on(tmp_path: Path) -> None:
         trifact.train(tmp_path / "nowhere.tsv", rank=2)
 
 
+def test_new_entities_may_come_as_a_graph(run: Run) -> None:
+    facts = [("new", "p1", "e02"), ("new", "p0", "e03")]
+    given = [run.predictor(which).objects("new", "p1") for which in (facts, trifact.load(facts))]
+    assert given[0] == given[1]
+    with pytest.raises(ConfigError, match="about reading facts; give some to read"):
+        run.predictor(trifact.load(facts), skip_bad_lines=True)
+
+
 def test_reading_is_only_for_facts_that_are_read(run: Run) -> None:
     with pytest.raises(ConfigError, match="skip_bad_lines is about reading facts; give some"):
         run.predictor(skip_bad_lines=True)

@@ -78,9 +78,9 @@ def export(
     if form not in WRITERS:
         raise ConfigError(f"format must be one of {', '.join(WRITERS)}, not {form!r}")
     _check_target(to, form)
-    graph, factors = run.graph(), run.factors_hash(checkpoint)
+    graph, digest = run.graph(), run.factors_hash(checkpoint)
     model = run.model(checkpoint)
-    run.refuse_change(factors, checkpoint)
+    run.refuse_change(digest, checkpoint)
     tables = factor_tables(model, graph)
     paths = [to] if form in FILES else [to / name for name in _names_in_folder(tables, form)]
     others = [] if form in FILES else [to / name for name in _names_in_folder(TABLES, form)]
@@ -88,7 +88,7 @@ def export(
     refuse_existing(*paths, *stale, overwrite=overwrite)
     with writing(to), replacing_all(paths) as parts:
         by_name = {path.name: part for path, part in parts.items()}
-        WRITERS[form](tables, _about(run, graph, checkpoint) | {"factors_sha256": factors}, by_name)
+        WRITERS[form](tables, _about(run, graph, checkpoint) | {"factors_sha256": digest}, by_name)
     for path in stale:
         path.unlink(missing_ok=True)
     return paths

@@ -24,7 +24,7 @@ from trifact.run.matching import places
 from trifact.run.ranktable import Bools
 from trifact.wording import setting
 
-Facts = str | os.PathLike[str] | Iterable[Any]
+Facts = str | os.PathLike[str] | Iterable[Any] | Graph
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read_newcomers(graph: Graph, source: Facts, reading: LoadConfig | None = Non
     such facts are.
     """
     reading = (reading or LoadConfig()).replace(valid=0.0, test=0.0)
-    other = load(source, reading)
+    other = source if isinstance(source, Graph) else load(source, reading)
     place = _Place(source, reading)
     theirs = np.concatenate(list(other.splits.values()))
     new = np.array([graph.entities.find(name) is None for name in other.entities])

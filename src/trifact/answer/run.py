@@ -26,16 +26,17 @@ class Run(run.Run):
     """The run in a folder, with what the floor of answers makes of it."""
 
     def predictor(self, facts: Facts | None = None, **reading: Any) -> Predictor:  # noqa: ANN401
-        """Answers by name; `facts` (a file, or tuples of names) may be about new entities.
+        """Answers by name; `facts` (a file, a graph, or tuples) may be about new entities.
 
         What of them was left out is a warning. `reading` are fields of `LoadConfig`, where the
         file needs some.
         """
         from trifact.answer.predictor import Predictor
+        from trifact.graph.graph import Graph
 
+        if reading and (facts is None or isinstance(facts, Graph)):
+            raise ConfigError(f"{next(iter(reading))} is about reading facts; give some to read")
         if facts is None:
-            if reading:
-                raise ConfigError(f"{next(iter(reading))} is about reading facts; give some")
             return Predictor.of(self)
         from trifact.answer.folding import fold
         from trifact.graph.options import LoadConfig
