@@ -23,6 +23,8 @@ from trifact.answer.export import FILES, FOLDERS, WRITERS, export
 from trifact.cli.exporting import run_export
 from trifact.errors import ConfigError, OutputError, RunError
 from trifact.graph.graph import Graph
+from trifact.run import checkpoint
+from trifact.run.folder import CHECKPOINTS
 from trifact.run.run import Run
 from trifact.tensor.models import MODELS
 
@@ -144,6 +146,30 @@ def odd() -> Graph:
     graph = trifact.load(facts, valid=0.0, test=0.0)
     late = len(graph.entities) - 1
     return replace(graph, entity_labels={late: "the last"}, predicate_labels={1: "near to"})
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_what_is_written_a_little_at_a_time_reads_back_too(
+    odd: Graph, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "LINES", 50)
+    monkeypatch.setattr(room, "GROUP", 1)
+    run, to = kept(tmp_path, odd), target(tmp_path, form)
+    export(run, to, form=form)
+    found = READERS[form](to, odd)
+    for table, rows in wanted(run).items():
+        np.testing.assert_array_equal(found[table], rows)
+
+
+def test_the_factors_are_those_of_the_checkpoint(odd: Graph, tmp_path: Path) -> None:
+    run = kept(tmp_path, odd)
+    other = {name: table + 1 for name, table in run.factors().items()}
+    checkpoint.save(run.path / CHECKPOINTS, "last", {"factors": other}, {"epoch": 2})
+    for which in ("best", "last"):
+        to = tmp_path / f"{which}.npz"
+        export(run, to, form="numpy", checkpoint=which)
+        with np.load(to) as found:
+            assert np.array_equal(found["entities"], run.factors(which)["entity"])
 
 
 @pytest.mark.parametrize("form", WRITERS)

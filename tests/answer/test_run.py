@@ -60,23 +60,26 @@ def test_the_graph_of_a_run_is_no_other_one(run: Run, towns: Graph) -> None:
         assert np.array_equal(found.ranks.facts, towns.splits[split])
 
 
+NAME, FACT = "a name must be text or a whole number", "a fact is a subject, a predicate and an"
+
+
 @pytest.mark.parametrize(
-    "ask",
+    ("ask", "sentence"),
     [
-        lambda run: run.predictor().objects(np.array(["e01"]), np.array([["p1"]])),
-        lambda run: run.explain(np.array(["e01"]), "p1", "e02"),
-        lambda run: run.predictor().score([5]),
-        lambda run: run.predictor().score(["abc"]),
-        lambda run: run.predictor().score([("e01", "p1")]),
-        lambda run: run.predictor().score([b"abc"]),
-        lambda run: run.similar(np.array([["e01"]])),
-        lambda run: run.export("x.npz", format="numpy", checkpoint="final"),
+        (lambda run: run.predictor().objects("e01", np.array([["p1"]])), NAME),
+        (lambda run: run.explain(np.array(["e01"]), "p1", "e02"), NAME),
+        (lambda run: run.similar(np.array([["e01"]])), NAME),
+        (lambda run: run.predictor().score([5]), f"{FACT} object, not 5"),
+        (lambda run: run.predictor().score(["abc"]), f"{FACT} object, not 'abc'"),
+        (lambda run: run.predictor().score([b"abc"]), f"{FACT} object, not b'abc'"),
+        (lambda run: run.predictor().score([("e01", "p1")]), f"{FACT} object, not ..e01"),
+        (lambda run: run.model("final"), "checkpoint must be one of best, last, not 'final'"),
     ],
 )
 def test_what_is_no_name_fact_or_checkpoint_is_one_sentence(
-    run: Run, ask: Callable[[Run], object]
+    run: Run, ask: Callable[[Run], object], sentence: str
 ) -> None:
-    with pytest.raises(trifact.TrifactError):
+    with pytest.raises(trifact.TrifactError, match=sentence):
         ask(run)
 
 

@@ -16,6 +16,7 @@ import pytest
 import typer.main
 
 import trifact
+from trifact import cli
 from trifact.__main__ import main
 from trifact.cli import app
 
@@ -287,6 +288,18 @@ def test_a_ctrl_c_before_the_command_is_there_is_no_traceback(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (130, "trifact: interrupted\n")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"]["trifact"] == "trifact.__main__:main"
+
+
+def test_memory_that_does_not_suffice_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 TB")
+
+    monkeypatch.setattr(cli, "app", fail)
+    done = run("data", "list")
+    assert (done.returncode, done.stderr) == (1, f"trifact: {cli.NO_MEMORY}\n")
+    monkeypatch.setattr(cli, "app", lambda: int("no number"))
+    with pytest.raises(ValueError, match="no number"):
+        run("data", "list")
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

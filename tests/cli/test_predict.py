@@ -41,6 +41,26 @@ def test_objects_are_shown_under_their_question(runs: Path) -> None:
     assert "1 known answer not shown; --known shows all" in shown.stderr
 
 
+def test_an_explanation_is_of_the_fact_that_was_asked_about(runs: Path) -> None:
+    words = ("France", "has capital", "Paris", "--side", "object", "--tries", "5", "-k", "2")
+    found = json.loads(run("explain", "world", *words, "--format", "json", cwd=runs).stdout)
+    assert found["labels"] == [*words[:3]]
+    assert found["side"] == "object"
+    shown = run("explain", "world", *words, cwd=runs)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.splitlines()[0] == "France · has capital · Paris"
+
+
+def test_factors_leave_in_the_format_that_was_asked_for(runs: Path, tmp_path: Path) -> None:
+    to = tmp_path / "factors.npz"
+    done = run("export", "world", "--to", str(to), "--format", "numpy", cwd=runs)
+    assert done.returncode == 0, done.stderr
+    assert str(to) in done.stderr
+    again = run("export", "world", "--to", str(to), "--format", "numpy", cwd=runs)
+    assert again.returncode == 1
+    assert "--overwrite" in again.stderr
+
+
 def test_a_question_the_wrong_way_round_is_noticed(runs: Path) -> None:
     for words, turn in (((), "object of 'has capital'; ask with --object"), (("--object",), "")):
         shown = run("predict", "world", "Paris", "has capital", *words, cwd=runs)

@@ -302,9 +302,10 @@ PLAIN_FILE = st.builds(
     ).encode() + end,
     st.sampled_from([b"", b"\xef\xbb\xbf"]),
     st.sampled_from([b"", b"s\tp\to\n"]),
-    st.lists(st.tuples(*[st.text(st.characters(exclude_categories=["Cs"],
-             exclude_characters="\t\n\r\0\ufeff"), min_size=1, max_size=6)] * 3),
-             min_size=1, max_size=6),
+    st.sampled_from([3, 4]).flatmap(
+        lambda width: st.lists(st.tuples(*[st.text(st.characters(exclude_categories=["Cs"],
+            exclude_characters="\t\n\r\0\ufeff"), min_size=1, max_size=6)] * width),
+            min_size=1, max_size=6)),
     st.sampled_from([b"", b"\n"]),
 )  # fmt: skip
 
@@ -320,6 +321,7 @@ def test_the_fast_way_equals_the_definition(
     if data is not None:
         options["header"] = data.draw(st.sampled_from(["auto", "yes", "no"]))
         options["delimiter"] = data.draw(st.sampled_from([",", "\t", ";"]))
+        options["columns"] = data.draw(st.sampled_from([(), ("3", "1", "2"), ("4", "2", "1")]))
     try:
         slow = read(path, format=kind, **options)
     except InputError:

@@ -11,19 +11,18 @@ from trifact.graph.duck import connected, hearing_ctrl_c
 
 
 @pytest.fixture
-def ctrl_c_soon() -> Iterator[None]:
-    """As if somebody pressed it, in a tenth of a second."""
+def alarm_is_ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.usefixtures("ctrl_c_soon")
+@pytest.mark.usefixtures("alarm_is_ctrl_c")
 def test_ctrl_c_within_a_query_is_ctrl_c() -> None:
     endless = "select sum(hash(a.range + b.range)) from range(10000000) a, range(10000000) b"
     with pytest.raises(KeyboardInterrupt), connected(threads=1) as base:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
         base.execute(endless).fetchall()
 
 

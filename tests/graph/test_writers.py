@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import trifact
 from trifact.errors import OutputError
+from trifact.graph import writers
 from trifact.graph.facttable import FactTable
 from trifact.graph.graph import Graph
 from trifact.graph.layouts import layout_of
@@ -111,6 +112,17 @@ def test_what_was_written_to_parquet_is_read_back(facts: Facts, table: FactTable
         path = Path(folder, "facts.parquet")
         write_facts(graph_of(facts), {path: graph_of(facts).train})
         assert read_back(path, table) == sorted(facts)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_facts_are_written_some_at_a_time(
+    ending: str, tmp_path: Path, table: FactTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "FACTS_AT_ONCE", 2)
+    facts = sorted((f"a{i}", "p", f"b{i % 3}") for i in range(7))
+    graph = graph_of(facts)
+    write_facts(graph, {tmp_path / f"f{ending}": graph.train})
+    assert read_back(tmp_path / f"f{ending}", table) == facts
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -104,8 +104,12 @@ def test_resampling_keeps_the_two_sides_of_a_fact_together() -> None:
     assert np.ptp(drawn["object"]) > 0.1
 
 
-def test_a_resample_is_a_mean_over_facts_drawn_with_replacement() -> None:
+@pytest.mark.parametrize("at_once", [metrics.AT_ONCE, 8])  # all of them, and two resamples
+def test_a_resample_is_a_mean_over_facts_drawn_with_replacement(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
     """The slow twin draws the same facts one resample after the other."""
+    monkeypatch.setattr(metrics, "AT_ONCE", at_once)
     found = metrics.values(ranked().realistic, K)
     groups = everything() | {"some": np.array([[1, 0], [0, 1], [0, 0], [1, 1]], dtype=bool)}
     drawn = metrics.bootstrap(found, groups, resamples=20, seed=5)

@@ -176,9 +176,29 @@ def test_a_constant_scorer_has_all_ranks_between_the_first_and_the_last() -> Non
 def test_counts_that_float32_could_not_hold_are_made_in_float64(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    model, asked = model_with_ties("cp"), questions()
-    monkeypatch.setattr(ranking, "EXACT", 1)
-    assert pairs(ranks(model, asked)) == slow_ranks(model, asked)
+    model, asked, types = model_with_ties("cp"), questions(), set[torch.dtype]()
+    total = ranking._total
+
+    def watched(marks: Tensor, mask: Tensor | None) -> Tensor:
+        types.add(marks.dtype)
+        return total(marks, mask)
+
+    monkeypatch.setattr(ranking, "_total", watched)
+    for exact, dtype in ((N, torch.float32), (N - 1, torch.float64)):
+        monkeypatch.setattr(ranking, "EXACT", exact)
+        assert pairs(ranks(model, asked)) == slow_ranks(model, asked)
+        assert types == {dtype}
+        types.clear()
+
+
+def test_float64_tells_apart_what_float32_does_not() -> None:
+    model = MODELS["distmult"](3, 1, rank=2)
+    model.tables["predicate"] = torch.ones(1, 2)
+    model.tables["entity"] = torch.tensor([[1.0, 1.0], [1.0, 0.0], [1.0, 1e-8]])
+    zero, none = torch.tensor([0]), torch.empty(0, dtype=torch.int64)
+    asked = Asked(zero, zero, zero, torch.tensor([1]), none, none)
+    assert pairs(ranks(model, asked)) == [(2, 3)]
+    assert pairs(ranks(model, asked, double=True)) == [(3, 3)]
 
 
 def test_progress_is_told_how_many_queries_are_done() -> None:

@@ -17,10 +17,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from trifact.durable import read_json, replacing, write_text, writing
-from trifact.errors import OutputError, RunError
+from trifact.errors import ConfigError, OutputError, RunError
 from trifact.run.folder import NotSavedError, go_on
 
 FORMAT = 1
+NAMES = ("best", "last")
 Parts = dict[str, dict[str, Tensor]]
 Files = dict[str, dict[str, str]]
 """By part: the name of its file, and the SHA-256 of that."""
@@ -61,6 +62,8 @@ def load(folder: Path, name: str, *parts: str) -> tuple[Parts, dict[str, Any]]:
 
 def read_manifest(folder: Path, name: str) -> dict[str, Any]:
     """The manifest of a checkpoint; a damaged one or one of a newer format is refused."""
+    if name not in NAMES:
+        raise ConfigError(f"checkpoint must be one of {', '.join(NAMES)}, not {name!r}")
     path = folder / f"{name}.json"
     manifest = read_json(
         path,

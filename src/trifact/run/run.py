@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from trifact.errors import ConfigError, RunError
+from trifact.errors import RunError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import checkpoint, history
@@ -19,8 +19,6 @@ from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.record import read_records
 from trifact.tensor.models import MODELS, Model
-
-KEPT = ("best", "last")  # checkpoints
 
 
 class Run:
@@ -110,6 +108,4 @@ class Run:
         return MODELS[self.config.model].of(self.factors(which))
 
     def _manifest(self, which: str) -> dict[str, Any]:
-        if which not in KEPT:
-            raise ConfigError(f"checkpoint must be one of {', '.join(KEPT)}, not {which!r}")
         return checkpoint.read_manifest(self.path / CHECKPOINTS, which)
