@@ -36,8 +36,8 @@ from trifact.graph.graph import Graph
 from trifact.graph.loading import load
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import with_precision
+from trifact.run.questions import asked_of
 from trifact.run.training import Training
-from trifact.run.validation import asked_of
 from turns import MB, Turns, count_peak_anew, options_of, status
 
 FACTS_A_STEP = 1000

@@ -32,9 +32,9 @@ from trifact.graph.known import Ints, KnownAnswers
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
 from trifact.paper.archive import Record, write
+from trifact.run.questions import asked_of
 from trifact.run.ranktable import Floats
 from trifact.run.run import Run
-from trifact.run.validation import asked_of
 from trifact.tensor.ranking import ranks
 from trifact.tensor.scoring import fact_scores
 

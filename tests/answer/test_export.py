@@ -20,7 +20,7 @@ import trifact
 from tests.run.conftest import keep
 from trifact.answer import export as room
 from trifact.answer.export import FILES, FOLDERS, WRITERS, export
-from trifact.cli.exporting import run_export
+from trifact.cli.export import export as command
 from trifact.errors import ConfigError, OutputError, RunError
 from trifact.graph.graph import Graph
 from trifact.run import checkpoint
@@ -269,7 +269,7 @@ def test_an_unknown_format_or_run_is_one_sentence(odd: Graph, tmp_path: Path) ->
     with pytest.raises(ConfigError, match="format must be one of numpy, safetensors"):
         export(kept(tmp_path, odd), tmp_path / "out", form="csv")
     with pytest.raises(RunError, match="this is not the folder of a run"):
-        run_export(tmp_path, tmp_path / "out.npz", form="numpy", checkpoint="best", overwrite=False)
+        command(tmp_path, to=tmp_path / "out.npz", form="numpy")
 
 
 def test_the_command_says_what_it_wrote(
@@ -277,7 +277,7 @@ def test_the_command_says_what_it_wrote(
 ) -> None:
     path = kept(tmp_path, odd).path
     to = tmp_path / "out.safetensors"
-    run_export(path, to, form="safetensors", checkpoint="best", overwrite=False)
+    command(path, to=to, form="safetensors")
     assert f"written: {to}" in capsys.readouterr().err
     torch.testing.assert_close(
         torch.from_numpy(from_safetensors(to, odd)["entities"]), Run(path).factors()["entity"]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from trifact.tensor import workspace
 from trifact.tensor.batches import Batch, Targets
-from trifact.tensor.losses import differentiable_log_loss, log_loss, softmax
+from trifact.tensor.losses import log_loss, softmax
 from trifact.tensor.workspace import Workspace
 
 N, D, B = 37, 6, 9
@@ -98,15 +98,6 @@ def test_a_narrow_range_goes_in_the_blocks_of_the_widest() -> None:
         expected = list(Workspace(block_of(rows)).blocks(B, whole))
         assert list(Workspace(block_of(rows), widest=N).blocks(B, whole[:5])) == expected
         assert list(Workspace(block_of(rows)).blocks(B, whole[:5])) != expected
-
-
-def test_gradients_are_those_of_finite_differences() -> None:
-    queries, candidates, *targets = problem()
-    y, work = targets_of(*targets), Workspace(budget=block_of(4))
-    leaves = queries.requires_grad_(), candidates.requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda q, c: differentiable_log_loss(q, c, y, work=work) * 2, leaves
-    )
 
 
 def test_scale_and_weights_multiply_answers() -> None:

@@ -94,3 +94,10 @@ def largest(scores: Tensor, k: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
     before = np.searchsorted(rows, rows)  # rows are ascending, before and after
     order = order[np.arange(len(rows)) - before < k]
     return rows[order], columns[order], values[order]
+
+
+def as_facts(asked: Ints, answers: Ints, predicates: int) -> Ints:
+    """Questions (n, 2) with reciprocal ids and their answers (n,) as facts (n, 3)."""
+    forward = np.column_stack([asked, answers])
+    backward = np.column_stack([answers, asked[:, 1] - predicates, asked[:, 0]])
+    return np.where((asked[:, 1] < predicates)[:, None], forward, backward)

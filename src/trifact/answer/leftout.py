@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trifact.answer.single import is_answered
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers, find
 from trifact.run.ranktable import Bools
@@ -55,7 +54,7 @@ class LeftOut:
         """Which facts (n, 3) the other splits know, or answer otherwise where one can."""
         subjects, predicates, objects = facts.T
         back = predicates + self.others.predicates
-        forward = self.single[predicates] & is_answered(self.others, subjects, predicates)
-        backward = self.single[back] & is_answered(self.others, objects, back)
+        forward = self.single[predicates] & (self.others.counts(subjects, predicates) > 0)
+        backward = self.single[back] & (self.others.counts(objects, back) > 0)
         known: Bools = self.others.contains(facts) | forward | backward
         return known

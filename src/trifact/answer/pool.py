@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from trifact.answer.best import best
+from trifact.answer.best import as_facts, best
 from trifact.answer.leftout import with_loops
 from trifact.answer.options import CalibrateConfig
 from trifact.answer.pairs import Pairs
@@ -165,7 +165,7 @@ def _answered(
         itself=itself,
         budget=config.budget_mb * 2**20,
     )
-    answers = _as_facts(rows[found.rows], found.answers, len(graph.predicates))
+    answers = as_facts(rows[found.rows], found.answers, len(graph.predicates))
     facts, which = np.unique(answers, axis=0, return_inverse=True)
     about = {
         "split": split,
@@ -204,10 +204,3 @@ def questions(graph: Graph, split: str, *, most: int, seed: int) -> tuple[Ints, 
         return found, len(found)
     chosen = np.random.default_rng(seed).choice(len(found), most, replace=False)
     return found[np.sort(chosen)], len(found)
-
-
-def _as_facts(asked: Ints, answers: Ints, predicates: int) -> Ints:
-    """Questions (n, 2) with reciprocal ids and their answers (n,) as facts (n, 3)."""
-    forward = np.column_stack([asked, answers])
-    backward = np.column_stack([answers, asked[:, 1] - predicates, asked[:, 0]])
-    return np.where((asked[:, 1] < predicates)[:, None], forward, backward)

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from trifact.answer.answers import Answers, Cell
-from trifact.answer.best import best
+from trifact.answer.best import as_facts, best
 from trifact.answer.calibration import Calibration, read_calibration
 from trifact.answer.leftout import with_loops
 from trifact.answer.names import Name, Names, Several, listed
@@ -154,11 +154,7 @@ class Predictor:
         entities, predicates = asked[found.rows].T
         back = np.stack([found.answers, (predicates + count) % (2 * count), entities], axis=1)
         other = log_probabilities(self.model, torch.from_numpy(back), budget=budget)
-        facts = np.where(
-            (predicates < count)[:, None],
-            np.stack([entities, predicates, found.answers], axis=1),
-            back,
-        )
+        facts = as_facts(asked[found.rows], found.answers, count)
         labels = [self.graph.entity_labels.get(i) for i in found.answers.tolist()]
         scores = (found.scores + other.double().numpy()) / 2
         return self._table(facts, labels, found.scores, scores, self.known.contains(facts))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trifact.graph.known import Ints
+from trifact.graph.known import Ints, place_among_equals
 from trifact.run.ranktable import Floats
 
 
@@ -45,17 +45,8 @@ def best_of(found: Found, size: int, *, each: int | None = None) -> Found:
     subjects, predicates, objects = found.facts.T
     order = np.lexsort((objects, predicates, subjects, -found.scores, -found.keys))
     if each is not None:
-        order = order[_place_among_equals(predicates[order]) < each]
+        order = order[place_among_equals(predicates[order]) < each]
     return found[order[:size]]
-
-
-def _place_among_equals(values: Ints) -> Ints:
-    """How often a value was there before, for each: [7, 3, 7, 7] -> [0, 0, 1, 2]."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    places = np.empty_like(values)
-    places[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered)
-    return places
 
 
 class Shortlist:

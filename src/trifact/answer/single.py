@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trifact.graph.known import Ints, KnownAnswers
+from trifact.graph.known import KnownAnswers
 from trifact.run.candidates import Candidates
 from trifact.run.ranktable import Bools
 
@@ -30,11 +30,6 @@ def unanswered(candidates: Candidates, known: KnownAnswers, single: Bools) -> Ca
     sides = 2 * known.predicates
     answered = np.repeat(np.arange(sides), np.diff(candidates.offsets))
     asked = (answered + known.predicates) % sides  # who answers q, asks q the other way round
-    kept = ~(single[asked] & is_answered(known, candidates.entities, asked))
+    kept = ~(single[asked] & (known.counts(candidates.entities, asked) > 0))
     sizes = np.bincount(answered[kept], minlength=sides)
     return Candidates(np.concatenate([[0], np.cumsum(sizes)]), candidates.entities[kept])
-
-
-def is_answered(known: KnownAnswers, entities: Ints, predicates: Ints) -> Bools:
-    """Which questions have an answer that is known: (n,), (n,) -> (n,)."""
-    return np.isin(entities * (2 * known.predicates) + predicates, known.questions)

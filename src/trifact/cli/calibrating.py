@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-import typer
 
 from trifact.answer.calibration import fitted, judge, keep
 from trifact.answer.options import CalibrateConfig
 from trifact.cli.classifying import say_what_was_left_out
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import heading, say, screen, table, watching
+from trifact.cli.screen import heading, print_json, say, screen, table, watching
 from trifact.errors import ConfigError, RunError
 from trifact.run.reliability import FILE, read_kept, summary
 from trifact.run.run import Run
@@ -50,7 +47,7 @@ def run_calibration(
         say_what_was_left_out(of_test.name, judged["left_out"])
     if as_json:
         shown = {**found.record, **({} if judged is None else {"test": judged})}
-        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(shown)
     else:
         show(run, found.record, judged)
     replaced = before is not None and before["fitted"]["negatives"] != made["negatives"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import count, keeping, say, screen, table, watching
+from trifact.cli.screen import count, keeping, print_json, say, screen, table, watching
 from trifact.run.classification import FILE, classify, keep
 from trifact.run.record import FOLDER
 from trifact.run.run import Run
@@ -38,7 +35,7 @@ def run_classification(
     for split, left in found["left_out"].items():
         say_what_was_left_out(negatives[split].name, left)
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
     else:
         show(found)
     place = run.path / FOLDER / FILE

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from trifact.cli.evaluating import evaluated
-from trifact.cli.screen import heading, say, screen, table, watching
+from trifact.cli.screen import heading, print_json, say, screen, table, watching
 from trifact.errors import ConfigError, RunError
 from trifact.progress import Progress
 from trifact.run.comparison import Contestant, compare
@@ -35,7 +32,7 @@ def run_comparison(
         progress("comparing", 0, 0)
         results = [compare(found[0], c, resamples=bootstrap, seed=seed) for c in found[1:]]
     if as_json:
-        typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
+        print_json(results)
         return
     for result in results:
         show(result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,7 +46,7 @@ def describe(
 ) -> None:
     """Show what is in a graph and what is wrong with it: sizes, degrees, leakage."""
     from trifact.cli.describing import as_dict, draw, show
-    from trifact.cli.screen import say, watching
+    from trifact.cli.screen import print_json, say, watching
     from trifact.durable import refuse_existing
     from trifact.graph.description import describe as look_at
     from trifact.graph.loading import load
@@ -60,7 +59,7 @@ def describe(
         found = look_at(loaded)
     say(*loaded.notes)
     if as_json:
-        typer.echo(json.dumps(as_dict(loaded, found), indent=2, ensure_ascii=False))
+        print_json(as_dict(loaded, found))
     else:
         show(loaded, found, all_predicates=all_predicates)
     if plot is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from trifact.cli.facts import as_said, facts_of
-from trifact.cli.screen import count, heading, keeping, screen, table, watching
+from trifact.cli.screen import count, heading, keeping, print_json, screen, table, watching
 from trifact.progress import Progress
 from trifact.run.evaluation import Evaluation, measure
 from trifact.run.protocol import EvaluateConfig
@@ -37,7 +34,7 @@ def run_evaluation(
     with keeping(found.path):
         found = found.kept()  # its record then names the file of ranks
     if as_json:
-        typer.echo(json.dumps(found.metrics, indent=2, ensure_ascii=False))
+        print_json(found.metrics)
 
 
 def evaluated(run: Run, config: EvaluateConfig, progress: Progress) -> Evaluation:

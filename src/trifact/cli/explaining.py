@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
-
-import typer
 
 from trifact.answer.answers import Answers, Cell
 from trifact.answer.explanation import Explanation, Fact, explain
 from trifact.answer.options import ExplainConfig
 from trifact.cli.predicting import say_doubts
-from trifact.cli.screen import count, screen, short, table, watching
+from trifact.cli.screen import count, print_json, screen, short, table, watching
 from trifact.run.run import Run
 
 NAMES = ("subject", "predicate", "object")
@@ -30,7 +27,7 @@ def run_explanation(path: Path, fact: Fact, *, settings: dict[str, Any], form: s
     with watching() as progress:
         found = explain(run, fact, config, progress=progress)
     if form == "json":
-        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        print_json(found.to_dict())
     else:
         show(found)
     say_doubts(run, None if found.probability is None else found.doubts)

@@ -26,6 +26,11 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
 ) -> None:
     """Write the factors of a run, with names and labels, in a format of other programs."""
-    from trifact.cli.exporting import run_export
+    from trifact.answer.export import export as write
+    from trifact.cli.screen import say, watching
+    from trifact.run.run import Run
 
-    run_export(run, to, form=form, checkpoint=checkpoint, overwrite=overwrite)
+    with watching() as progress:
+        progress(f"writing {to.name}", 0, 0)
+        files = write(Run(run), to, form=form, checkpoint=checkpoint, overwrite=overwrite)
+    say(*(f"written: {file}" for file in files))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import typer
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -41,6 +43,11 @@ def screen() -> Console:
     console = Screen()
     console.width = max(console.width, WIDTH)  # a line that wraps, rather than a number that is cut
     return console
+
+
+def print_json(found: object) -> None:
+    """Plain values, for programs."""
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
 def heading(title: str, rest: str = "") -> Text:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, distinct
@@ -153,6 +154,15 @@ def predicate_rows(graph: Graph) -> list[PredicateRow]:
         PredicateRow(p, facts[p], questions[p], questions[p + predicates])
         for p in range(predicates)
     ]
+
+
+def membership(rows: Sequence[PredicateRow]) -> dict[str, NDArray[np.bool_]]:
+    """For each category, which predicates are of it towards objects and towards subjects: (P, 2).
+
+    Asked the other way round 1-m is m-1. A predicate that train lacks is in none.
+    """
+    sides = np.array([(row.category, row.category[::-1]) for row in rows])
+    return {category: sides == category for category in CATEGORIES}
 
 
 def _shared(a: Ints, b: Ints) -> int:

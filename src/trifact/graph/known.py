@@ -68,6 +68,19 @@ def find(wanted: Ints, ascending: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return place, there
 
 
+def place_among_equals(values: Ints) -> Ints:
+    """How often each value was there before.
+
+    >>> place_among_equals(np.array([7, 3, 7, 7]))
+    array([0, 0, 1, 2])
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    places = np.empty_like(values)
+    places[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered)
+    return places
+
+
 def ranges(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
     """All integers of the ranges [start, end) one after another, and which range each is of."""
     lengths = ends - starts

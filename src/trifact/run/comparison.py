@@ -16,10 +16,9 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from trifact.errors import RunError
-from trifact.graph.description import CATEGORIES, predicate_rows
+from trifact.graph.description import CATEGORIES, membership, predicate_rows
 from trifact.graph.graph import Graph
 from trifact.run import metrics
-from trifact.run.categories import membership
 from trifact.run.evaluation import Evaluation
 from trifact.run.ranktable import SIDES, Floats
 

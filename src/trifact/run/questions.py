@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers, reciprocal, starts_of_runs
 from trifact.tensor.ranking import Allowed, Asked
 
@@ -47,3 +48,11 @@ class Questions:
         placed = np.empty(len(self.order), dtype=np.int64)
         placed[self.order] = values.cpu().numpy()
         return placed.reshape(2, -1).T
+
+
+def asked_of(graph: Graph, split: str, *, device: torch.device) -> Asked:
+    """The distinct queries of a split on both sides, and all known answers to leave out.
+
+    Known are the facts of train, valid and test, as everywhere in the field.
+    """
+    return Questions.of(graph.splits[split], graph.known(), device=device).asked

@@ -12,10 +12,9 @@ from typing import Any
 
 from trifact.durable import read_json
 from trifact.errors import RunError
-from trifact.graph.description import CATEGORIES, PredicateRow, predicate_rows
+from trifact.graph.description import CATEGORIES, PredicateRow, membership, predicate_rows
 from trifact.graph.graph import Graph
 from trifact.run import metrics
-from trifact.run.categories import membership
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.ranktable import SIDES, Ranked, RankTable
 

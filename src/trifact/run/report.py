@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trifact.graph.graph import Graph
-from trifact.graph.known import Ints
+from trifact.graph.known import Ints, place_among_equals
 from trifact.run.durations import shown
 from trifact.run.evaluation import Evaluation
 from trifact.run.history import Epoch
@@ -178,11 +178,7 @@ def _notable_facts(subject: Subject) -> str:
 
 def _by_rank(ranks: Floats, predicates: Ints) -> Ints:
     """The order of facts by rank; among equals, of every predicate one before a second of any."""
-    order = np.argsort(predicates, kind="stable")
-    ordered = predicates[order]
-    place = np.empty(len(order), dtype=np.int64)  # of a fact among those of its predicate
-    place[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-    return np.lexsort((place, ranks))
+    return np.lexsort((place_among_equals(predicates), ranks))
 
 
 def _named(graph: Graph, fact: Sequence[int]) -> list[str]:

@@ -49,9 +49,9 @@ from trifact.run.preparation import (
     using_threads,
     with_precision,
 )
+from trifact.run.questions import asked_of
 from trifact.run.run import Run
 from trifact.run.signals import Interrupt, interruptible
-from trifact.run.validation import asked_of
 from trifact.run.warmstart import apart, check_parent, copy_factors, inherited
 from trifact.tensor.batches import Batch
 from trifact.tensor.optimizers import SCHEDULES, optimizer

@@ -19,12 +19,10 @@ matrices again. With one process the range is everything and the phases are one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from trifact.tensor.batches import Targets
 from trifact.tensor.workspace import Workspace, row_blocks
@@ -114,34 +112,3 @@ def _accumulate(into: Tensor, left: Tensor, right: Tensor, *, anew: bool) -> Non
     for piece in row_blocks(into):
         put = into[piece].copy_ if anew else into[piece].add_
         put(torch.mm(left[piece], right))
-
-
-class LogLossFunction(torch.autograd.Function):
-    """`log_loss` as one differentiable number; its gradients are made on the way forward."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,  # noqa: ANN401
-        queries: Tensor,
-        candidates: Tensor,
-        targets: Targets,
-        work: Workspace,
-    ) -> Tensor:
-        d_candidates = torch.empty_like(candidates)
-        found = log_loss(queries, candidates, targets, work=work, into=d_candidates)
-        ctx.save_for_backward(found.d_queries, d_candidates)
-        return found.value(targets)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:  # noqa: ANN401
-        d_queries, d_candidates = ctx.saved_tensors
-        return grad * d_queries, grad * d_candidates, None, None
-
-
-def differentiable_log_loss(
-    queries: Tensor, candidates: Tensor, targets: Targets, *, work: Workspace
-) -> Tensor:
-    """The loss of a batch as a scalar of autograd, for models that differentiate themselves."""
-    apply: Callable[..., Tensor] = LogLossFunction.apply
-    return apply(queries, candidates, targets, work)

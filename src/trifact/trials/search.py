@@ -22,7 +22,7 @@ from typing import Any
 from trifact.durable import write_text
 from trifact.errors import ConfigError, OutputError, RunError, TrifactError
 from trifact.graph.graph import Graph
-from trifact.graph.storage import open_graph, save_graph
+from trifact.graph.storage import save_graph
 from trifact.progress import Progress, silent
 from trifact.run.folder import clear_failed, locked, name_for, new_folder, unused_folder
 from trifact.run.history import Epoch
@@ -66,10 +66,6 @@ class Search:
         """All trials, by number, with those of other machines."""
         with self.queue.database.answering():
             return self.queue.trials()
-
-    def graph(self) -> Graph:
-        """The graph that is searched for."""
-        return open_graph(self.path)
 
     def run(self, *, on_trial: OnTrial = lambda trial: None, progress: Progress = silent) -> None:
         """All trials that are left, or as many as the time allows; ends with everything saved."""
