@@ -52,11 +52,14 @@ def test_facts_of_another_graph_come_as_a_path_too(run: Run, tmp_path: Path) -> 
         run.predictor().score([("e01", "p1")])  # type: ignore[list-item]
 
 
-def test_the_graph_of_a_run_is_no_other_one(run: Run, towns: Graph) -> None:
+@pytest.mark.parametrize("form", [lambda towns: towns, Graph.all_in_train])
+def test_the_graph_of_a_run_is_no_other_one(
+    run: Run, towns: Graph, form: Callable[[Graph], Graph]
+) -> None:
     """Its train facts are not ranked with the test facts, also where the splits were drawn."""
     assert towns.draw is not None
     for split in ("test", "valid"):
-        found = run.evaluate(towns, split=split, bootstrap=0)
+        found = run.evaluate(form(towns), split=split, bootstrap=0)
         assert np.array_equal(found.ranks.facts, towns.splits[split])
 
 

@@ -147,7 +147,7 @@ class _Chosen:
 
 def _chosen(run: Run, graph: Graph, config: EvaluateConfig, other: Graph | None) -> _Chosen:
     known = [graph.splits[split] for split in config.filter]
-    if other is not None and other.content_hash != graph.content_hash:
+    if other is not None and not _is_own(graph, other):
         chosen = _of_other_graph(graph, config, known, other)
     else:
         index = KnownAnswers.of(*known, predicates=len(graph.predicates))
@@ -159,6 +159,12 @@ def _chosen(run: Run, graph: Graph, config: EvaluateConfig, other: Graph | None)
             why = f"the run knows the names of none of its {chosen.left_out['facts']:,} facts"
         raise RunError(f"{where}{why}; choose another {setting('split')} or {setting('graph')}")
     return chosen
+
+
+def _is_own(graph: Graph, other: Graph) -> bool:
+    """Whether it is the graph of the run, split as that or in one piece."""
+    theirs = other if other.draw is None else other.all_in_train()
+    return theirs.content_hash in (graph.content_hash, graph.all_in_train().content_hash)
 
 
 def _of_other_graph(
