@@ -29,7 +29,8 @@ TOP = """# Results: the paper, measured again
 
 Made by `python -m scripts.results` from the records in `results/paper/`; every number of ours is \
 in one of them, those of trained models with configuration, seed, commit, machine and history. \
-`trifact reproduce table2` (and the other parts) runs what is missing. A cell says *not run* where \
+`trifact reproduce table2` (and the other parts) runs what is missing at *small*, `--size large` \
+and `--size paper` the rest. A cell says *not run* where \
 there is no record yet, *no data* where the graph could not be had, and a dash where there is \
 nothing to run.
 
