@@ -23,8 +23,8 @@ SAID = (
 )
 """What a recipe says even where it is the default: all that the paper's numbers hang on."""
 SAYS = {
-    "small": "400 reals an entity",
-    "large": "2000 reals an entity",
+    "small": "400 reals in a row",
+    "large": "2000 reals in a row",
     "paper": "the paper's rank",
 }
 
@@ -64,7 +64,7 @@ GRAPHS = {
 RATES = {("FB15K", "complex-n3-reciprocal"): 0.05}
 """Where controls found a better one than .1 (docs/log.md)."""
 LARGE_DURA = 0.05
-"""What validation chose at 400 reals an entity, on both graphs."""
+"""What validation chose at 400 reals in a row, on both graphs."""
 TABLE_2 = (
     *("cp-n3-standard", "complex-n3-standard", "distmult-n3-standard"),
     *("cp-fro-reciprocal", "cp-n3-reciprocal", "complex-fro-reciprocal", "complex-n3-reciprocal"),
@@ -88,7 +88,7 @@ def settings(dataset: str, row: str, rank: int) -> TrainConfig:
 
 
 def small(dataset: str, row: str) -> Recipe:
-    """400 reals an entity; lambda is chosen from three."""
+    """400 reals in a row; lambda is chosen from three."""
     graph, (_, norm, setting) = GRAPHS[dataset], row.split("-")
     twice = 2 if setting == "standard" else 1
     values = tuple(twice * value for value in (graph.fro if norm == "fro" else graph.n3))

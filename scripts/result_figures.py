@@ -120,7 +120,7 @@ def _against_paper(records: Records) -> Picture:
     ]
     caption = (
         "Test MRR of the rows of Table 2: a bar is the paper's, marks are ours (hollow: *small*, "
-        "400 reals an entity; full: larger). Every graph has a scale of its own."
+        "400 reals in a row; full: larger). Every graph has a scale of its own."
     )
     return Picture("results-mrr.png", "Our MRR and the paper's", points, caption, _draw_mrr)
 

@@ -11,7 +11,7 @@ from scripts import results, tensor_picture
 from scripts.result_figures import hash_in, pictures
 
 from trifact.cli.reproducing import show
-from trifact.paper import archive, printed
+from trifact.paper import archive, printed, tables
 from trifact.paper.contests import CONTESTS, name_of
 from trifact.paper.plan import BATCHES, BEYOND, FOUR, TARGETS, Wish
 from trifact.paper.recipes import Recipe, read_recipes
@@ -30,6 +30,17 @@ def test_the_figures_are_those_of_the_records() -> None:
     assert [p.name for p in results.stale(RECORDS)] == [], "run `python -m scripts.results`"
     kept = {path.name for path in results.DOCS.glob("results-*.png")}
     assert kept == {picture.name for picture in pictures(RECORDS)}
+
+
+def test_a_row_with_a_rate_of_its_own_says_so_wherever_it_stands() -> None:
+    findings, name = Findings(RECORDS, RECORDS.keys()), "FB15K-complex-n3-reciprocal-small"
+    config = RECORDS[name]["config"]
+    assert config["lr"] != 0.1
+    sheets = [tables.table2(findings, ["FB15K"], []), *tables.table3(findings, ["FB15K"], [])]
+    assert all(any(note.startswith(f"{name}: trained with") for note in s.notes) for s in sheets)
+    assert not any("trained with" in n for n in tables.table2(findings, ["WN18"], []).notes)
+    row = next(row for row in tables.runs(findings).rows if row[0] == name)
+    assert row[1].endswith(f" lr {config['lr']:g}")
 
 
 def test_contests_are_those_of_the_records() -> None:
@@ -81,7 +92,7 @@ def test_sizes_and_shares_are_those_of_the_paper() -> None:
 
 
 HARD = ("FB15K-237", "WN18RR")
-SAID = {"reg": 0.1, "relations": 0.0, "seed": 0, "precision": "bfloat16"}
+SAID = {"reg": 0.1, "relations": 0.0, "lr": 0.1, "seed": 0, "precision": "bfloat16"}
 
 
 def table(mrr: float, queries: int = 100) -> dict[str, Any]:

@@ -279,12 +279,15 @@ def test_a_folder_that_holds_something_else_is_not_touched(shop: Workshop) -> No
     assert (folder / "precious.txt").read_text() == "mine"
 
 
-def test_a_value_that_diverges_has_lost(shop: Workshop) -> None:
+def test_a_value_that_diverges_has_lost(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     wild = replace(RECIPE, train=TRAIN.replace(optimizer="sgd", reg=0.01),
                    choice=Choice(setting="lr", values=(0.2, 1e30), epochs=2))  # fmt: skip
     record = reproduce(wild, shop)
     assert record["choice"]["chosen"] == 0.2
     assert record["choice"]["tried"][1]["mrr"] == -1
+    (shop.results / f"{wild.name}.json").unlink()  # as if it had been cut off after the choice
+    monkeypatch.setattr(training, "resume", lambda path, **_: pytest.fail(f"{path} once more"))
+    assert reproduce(wild, shop)["choice"] == record["choice"]
     hopeless = replace(wild, size="x", choice=Choice(setting="lr", values=(1e30, 1e31), epochs=2))
     with pytest.raises(TrainingError, match="every lr of the recipe diverges"):
         reproduce(hopeless, shop)

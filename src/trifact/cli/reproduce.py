@@ -19,7 +19,7 @@ def reproduce(
     ] = "",
     size: Annotated[
         str,
-        typer.Option(help="small (400 reals an entity; the default) | large | paper, or several."),
+        typer.Option(help="small (400 reals in a row; the default) | large | paper, or several."),
     ] = "",
     seeds: Annotated[
         int | None,

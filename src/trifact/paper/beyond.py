@@ -24,8 +24,6 @@ def beyond(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) ->
         "Added: test MRR over that of N3 with the same seed, on the same queries; the interval is "
         "over facts. p is that of the signed-rank test by fact, whose gain is its mean over the "
         "seeds; better: of the facts whose gain is not zero, those that gain.",
-        "All have the same rate. A higher one gives N3 alone on WN18RR, small, much of what is "
-        "added here: see docs/log.md.",
         *mixed,
     ]
     title = "Beyond the paper: ComplEx with a loss of predicates, and with DURA"

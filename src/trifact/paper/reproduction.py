@@ -25,7 +25,7 @@ from trifact.paper.recipes import Recipe
 from trifact.progress import Progress, silent
 from trifact.run import checkpoint, training
 from trifact.run.evaluation import as_usual, evaluate, is_current, read_evaluation
-from trifact.run.folder import CHECKPOINTS, CONFIG, read_config
+from trifact.run.folder import CHECKPOINTS, CONFIG, DIVERGED, read_config
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
 from trifact.run.preparation import with_precision
@@ -167,6 +167,8 @@ def trained(graph: Graph, config: TrainConfig, path: Path, *, shop: Workshop) ->
     if not (path / CONFIG).exists():
         return training.train(graph, config, out=path, **told)
     _check_same(path, config, graph)
+    if (path / DIVERGED).exists():
+        raise DivergedError((path / DIVERGED).read_text(encoding="utf-8").strip())
     if _has_all_epochs(path, config):
         return Run(path)
     changes = {name: getattr(config, name) for name in ("epochs", "patience", "validate_every")}

@@ -9,6 +9,7 @@ from statistics import median
 from trifact.paper import printed
 from trifact.paper.archive import Record
 from trifact.paper.printed import Published
+from trifact.run.options import TrainConfig
 
 NOT_RUN, NO_DATA, NONE = "not run", "no data", "-"
 
@@ -90,7 +91,7 @@ def table2(findings: Findings, datasets: Iterable[str], sizes: Iterable[str]) ->
         rows.append((row.model, "published", *_published(row.found, datasets)))
         ours = {size: _ours(findings, datasets, key, size) for size in sizes}
         rows += [("", size, *cells) for size, cells in ours.items() if {*cells} != {NONE}]
-    notes = [*printed.REFERENCES, *_seeds(findings)]
+    notes = [*printed.REFERENCES, *_rates(findings, datasets), *_seeds(findings)]
     title = "Table 2: filtered MRR/Hits@10 on test facts"
     return Sheet(title, ("", "", *datasets), rows, notes, text=2)
 
@@ -113,6 +114,23 @@ def _ours(findings: Findings, datasets: Iterable[str], row: str, size: str) -> l
 def _cell(record: Record) -> str:
     test = record["metrics"]["test"]
     return f"{number(test['mrr'])}/{number(test['hits@10'])}"
+
+
+def _rates(findings: Findings, datasets: Iterable[str]) -> list[str]:
+    """A note for each recipe of the tables that was trained with another rate than the rest."""
+    found = {
+        name: record["config"]["lr"]
+        for name, record in findings.records.items()
+        if (recipe := record.get("recipe"))
+        and recipe["dataset"] in datasets
+        and recipe["row"] in printed.ROWS
+    }
+    usual = TrainConfig.lr
+    return [
+        f"{name}: trained with a rate of {number(rate, 2)}, the others with {number(usual, 1)}"
+        for name, rate in found.items()
+        if rate != usual
+    ]
 
 
 def _seeds(findings: Findings) -> list[str]:
@@ -141,6 +159,7 @@ def _table3(findings: Findings, dataset: str, sizes: list[str]) -> Sheet:
         f"Table 3: MRR by category of the predicate on {dataset}",
         ("", "", *printed.BY_CATEGORY),
         rows,
+        _rates(findings, [dataset]),
         text=2,
     )
 
@@ -220,10 +239,11 @@ def _run(name: str, record: Record) -> tuple[str, ...]:
 
 
 def _choice(record: Record) -> str:
-    choice = record["choice"]
+    choice, config = record["choice"], record["config"]
+    rate = [f"lr {config['lr']:g}"] if config["lr"] != TrainConfig.lr else []
     if not choice:
-        fixed = {key: record["config"][key] for key in ("reg", "relations")}
-        return " ".join(f"{key} {value:g}" for key, value in fixed.items() if value)
+        fixed = {key: config[key] for key in ("reg", "relations")}
+        return " ".join([*(f"{key} {value:g}" for key, value in fixed.items() if value), *rate])
     values = [trial["value"] for trial in choice["tried"]]
     shown = (f"[{v:g}]" if v == choice["chosen"] else f"{v:g}" for v in values)
-    return f"{choice['setting']} {' '.join(shown)}"
+    return " ".join([choice["setting"], *shown, *(rate if choice["setting"] != "lr" else [])])
