@@ -26,7 +26,7 @@ from trifact.run import history, training
 from trifact.run.checkpoint import read_manifest
 from trifact.run.folder import CHECKPOINTS, HISTORY, locked
 from trifact.run.run import Run
-from trifact.trials import search
+from trifact.trials import search, workers
 from trifact.trials.database import StorageError
 from trifact.trials.options import SearchConfig
 from trifact.trials.pruning import first_cut, pruner
@@ -348,6 +348,20 @@ def test_a_trial_that_cannot_be_trained_fails_alone(graph: Graph, tmp_path: Path
     states = {trial.settings["rank"]: trial.state for trial in done.trials()}
     assert states == {4: "done", 8: "failed"}
     assert "its rank is 4, not 8" in next(t.reason for t in done.trials() if t.reason)
+
+
+def test_a_trial_that_does_not_fit_the_graph_fails_alone(tmp_path: Path) -> None:
+    ring = [(f"n{i:02}", "next", f"n{(i + 1) % 20:02}") for i in range(20)]
+    space = Space.from_values({**PLAIN, "setting": "standard", "relations": [0.0, 0.5]})
+    done = begin(trifact.load(ring, valid=0.2, test=0.0), space, ALL, out=tmp_path / "s")
+    done.run()
+    states = {trial.settings["relations"]: trial.state for trial in done.trials()}
+    assert states == {0.0: "done", 0.5: "failed"}
+
+
+def test_a_damaged_history_measures_nothing(tmp_path: Path) -> None:
+    (tmp_path / HISTORY).write_bytes(b"\xff\n{}\n")
+    assert workers.measured(tmp_path)["epochs"] == 0
 
 
 def test_trials_begin_with_a_run_whose_facts_are_not_held_out(

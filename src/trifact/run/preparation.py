@@ -53,12 +53,17 @@ def check_device(name: str) -> None:
 
 
 @contextmanager
-def using_threads(number: int | None) -> Iterator[None]:
-    """So many threads of the CPU while this lasts; None: as many as there are now."""
+def computing(config: TrainConfig) -> Iterator[None]:
+    """How the CPU computes while this lasts: with the threads of the settings, or those it has.
+
+    Numbers next to zero are zero: threads take that over from the one that starts them, so it is
+    said before the first product.
+    """
     before = torch.get_num_threads()
-    torch.set_num_threads(number or before)
+    torch.set_num_threads(config.threads or before)
     try:
-        yield
+        with machine.denormals_flushed():
+            yield
     finally:
         torch.set_num_threads(before)
 

@@ -38,15 +38,14 @@ from trifact.run.folder import (
     unused_folder,
 )
 from trifact.run.history import Epoch
-from trifact.run.machine import denormals_flushed
 from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import (
     check_device,
     check_graph,
+    computing,
     new_model,
     objective_of,
     type_of_products,
-    using_threads,
     with_precision,
 )
 from trifact.run.questions import asked_of
@@ -109,17 +108,18 @@ def train(
 
     `tuning` says what was tried before, and is kept in the run.
     """
-    config, seen = resolved(config or TrainConfig(), graph), None
+    config, seen = config or TrainConfig(), None
     check_device(config.device)
     if config.warm_start:
         config = config.replace(warm_start=str(Path(config.warm_start).resolve()))
-        check_parent(parent := Run(config.warm_start), config, out)
+        check_parent(parent := Run(config.warm_start), resolved(config, graph), out)
         graph = apart(graph, parent)
         seen = inherited(graph, parent)
+    config = resolved(config, graph)
     check_graph(graph, config)
     name = name_for(graph.name, config.model, config.rank)
     path = new_folder(out or unused_folder(name))
-    with locked(path), marking_divergence(path), using_threads(config.threads):
+    with locked(path), marking_divergence(path), computing(config):
         config = with_precision(config, graph)
         clear_failed(path)
         save_graph(graph, path, seen=seen)
@@ -148,7 +148,7 @@ def resume(
             raise RunError(f"{name} cannot change when a run goes on; only {allowed} can")
     config = config.replace(**changes)
     check_device(config.device)
-    with locked(path), marking_divergence(path), using_threads(config.threads):
+    with locked(path), marking_divergence(path), computing(config):
         clear_parts(path, HISTORY)
         training = Training(open_graph(path), config, path, progress)
         training.restore()
@@ -203,7 +203,7 @@ class Training:
 
     def run(self, on_epoch: OnEpoch) -> None:
         """All epochs that are left; ends with everything saved, or raises with it saved."""
-        with interruptible() as interrupt, denormals_flushed():
+        with interruptible() as interrupt:
             while not self._ended():
                 self._train_epoch(interrupt)
                 epoch = self._close_epoch()

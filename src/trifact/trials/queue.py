@@ -236,7 +236,7 @@ class TrialQueue:
         return str(kept.user_attrs.get("pulse", self._pulse)["place"])
 
     def _kept(self, number: int) -> FrozenTrial:
-        return self._study.get_trials(deepcopy=False)[number]
+        return self._storage.get_trial(self._key(number))
 
     def _with_state(self, *states: TrialState) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False, states=states)

@@ -25,6 +25,7 @@ from trifact.errors import (
     DivergedError,
     OutputError,
     RunError,
+    TrainingError,
     TrifactError,
     memory_ran_out,
 )
@@ -240,7 +241,7 @@ def _outcome(job: Job, graph: Graph, pipe: Connection) -> Outcome:
         return Outcome("stopped", str(stop))
     except DivergedError as error:
         return Outcome("diverged", str(error), **measured(job.folder))
-    except (ConfigError, RunError) as error:
+    except (ConfigError, RunError, TrainingError) as error:
         if isinstance(error, BusyError):
             return Outcome("refused", str(error))
         # settings or a folder of this trial alone
@@ -284,8 +285,11 @@ def _wait_for(folder: Path) -> None:
 
 
 def measured(folder: Path) -> dict[str, Any]:
-    """What an outcome says of the epochs that were trained in a folder."""
-    epochs = history.read(folder / HISTORY)
+    """What an outcome says of the epochs that were trained in a folder, if it can be read."""
+    try:
+        epochs = history.read(folder / HISTORY)
+    except RunError:
+        epochs = []
     best = max((e for e in epochs if e.mrr is not None), key=lambda e: e.mrr or 0, default=None)
     return {
         "mrr": best.mrr if best else None,
