@@ -132,19 +132,19 @@ class _Question:
         predicate += 0 if side == "subject" else len(rows.graph.predicates)
         towards: Towards = "subject" if predicate >= rows.model.predicates else "object"
         own, table = _own_facts(rows.graph, entity), rows.model.source(towards)
-        objective = rows.objectives(own, entity).get(table) if len(own) else None
-        if objective is None:
+        found = rows.objectives(own, entity, tables=[table]) if len(own) else {}
+        if table not in found:
             name = rows.graph.entities[entity]
             raise InputError(f"train has no fact that says anything about {name!r} as one who asks")
         columns = (np.array([x]) for x in (entity, predicate, answer, 0))
         distinct, copies = np.unique(own, axis=0, return_inverse=True)
         return cls(
-            objective,
+            found[table],
             rows.asking(Meetings(towards, *columns), entity),
             rows.model.tables[table][entity].double(),
             distinct,
             copies,
-            np.unique(copies[objective.reached.numpy()]),
+            np.unique(copies[found[table].reached.numpy()]),
         )
 
     def answer(self, u: Tensor) -> tuple[float, Tensor]:

@@ -114,7 +114,7 @@ class Norms:
             table,
             {role: torch.from_numpy(touched) for role, touched in touches.items()},
             {role: self._rest(role, entity) for role in roles},
-            len(self._examples),
+            len(self.graph.train) * (2 if self._reciprocal else 1),
         )
 
     def _rest(self, role: Role, entity: int) -> Tensor:
@@ -134,14 +134,10 @@ class Norms:
     def _reciprocal(self) -> bool:
         return self.config.setting == "reciprocal"
 
-    @property
-    def _examples(self) -> Ints:
-        """What the objective is the mean of: a fact and its reciprocal each, or facts."""
-        return self.graph.reciprocal("train") if self._reciprocal else self.graph.train
-
     def _frequencies(self, role: Role) -> NDArray[np.float64]:
-        """The marginals of the examples: (n,), of sum one."""
-        column = self._examples[:, 0 if role == "subject" else 2]
+        """The marginals of the examples, facts or these and their reciprocals: (n,), of sum one."""
+        examples = self.graph.reciprocal("train") if self._reciprocal else self.graph.train
+        column = examples[:, 0 if role == "subject" else 2]
         return np.bincount(column, minlength=self.model.entities) / len(column)
 
     @cached_property

@@ -8,7 +8,7 @@ would make the problem not convex.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -94,11 +94,13 @@ class Rows:
         converged = all(minimum.converged for minimum in found.values())
         return Solved(rows, steps, converged, whole=len(found) == len(rows))
 
-    def objectives(self, facts: Ints, entity: int | None = None) -> dict[str, RowObjective]:
-        """What the rows minimize, by table, in those tables that some fact reaches."""
+    def objectives(
+        self, facts: Ints, entity: int | None = None, *, tables: Iterable[str] | None = None
+    ) -> dict[str, RowObjective]:
+        """What the rows minimize, by table (of some or all), in those that some fact reaches."""
         own, found = self.model.entities if entity is None else entity, dict[str, RowObjective]()
         weights, width = torch.ones(len(facts)).double(), self.model.table("object").shape[1]
-        for table in self.tables:
+        for table in self.tables if tables is None else tables:
             terms, reached = self._terms(table, facts, entity)
             if bool(reached.any()):
                 terms += self._relating(table, facts, own)

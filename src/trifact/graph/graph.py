@@ -57,8 +57,15 @@ class Graph:
 
     def known(self, *splits: str) -> KnownAnswers:
         """The index of known answers over some splits (all, if none is named)."""
+        if splits == ("train",):
+            return self._trained
         chosen = [self.splits[split] for split in splits or self.splits]
         return KnownAnswers.of(*chosen, predicates=len(self.predicates))
+
+    @cached_property
+    def _trained(self) -> KnownAnswers:
+        """The index that most ask for, several times a command."""
+        return KnownAnswers.of(self.train, predicates=len(self.predicates))
 
     def queries(self, split: str = "train") -> Queries:
         """The distinct queries of a split, with their answers."""
