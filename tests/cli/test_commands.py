@@ -198,8 +198,9 @@ def test_what_a_conversion_could_not_do_is_refused(
     assert not [*tmp_path.iterdir()]
 
 
-def test_whoever_reads_may_go(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "trifact", "data", "describe", "World", "--all"]
+@pytest.mark.parametrize("form", ["--all", "--json"])
+def test_whoever_reads_may_go(form: str) -> None:
+    words = [sys.executable, "-m", "trifact", "data", "describe", "World", form]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None and child.stderr is not None
         child.stdout.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -353,6 +354,12 @@ def test_most_files_are_plain(file: Make, table: FactTable) -> None:
     assert is_fast(file("f", "a,p,b\nc,p,d\n"), table, format="csv")
     long = "x" * (LONGEST_LINE - 4)
     assert is_fast(file("f", f"a\tp\tb\n{long}\tp\tb\n" * 5), table)
+
+
+def test_what_was_expanded_to_look_at_it_does_not_stay(file: Make, table: FactTable) -> None:
+    for text, fast in ((b"a\tp\tb\n", True), (b"a\tp\tb\nc\tp\td\r\n", False)):
+        assert is_fast(file("f.gz", gzip.compress(text)), table) == fast
+        assert not [*table.folder.glob("*.text")]
 
 
 def test_what_duckdb_would_see_otherwise_is_not(file: Make, table: FactTable) -> None:

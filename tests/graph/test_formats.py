@@ -61,6 +61,12 @@ def test_content_shows_formats(head: bytes, kind: str | None) -> None:
     assert by_content(head) == kind
 
 
+def test_lines_that_are_left_out_show_nothing(file: Make) -> None:
+    source = Source.at(file("facts.txt", "% subject, predicate, object\na\tp\tb\n"), cap=1)
+    assert choose(source, LoadConfig(comment="%")) == ("tsv", "by content")
+    assert choose(source, LoadConfig()) == ("csv", "by content")
+
+
 def test_what_was_chosen_is_said(file: Make) -> None:
     def chosen(name: str, content: bytes | str, wanted: str = "auto") -> tuple[str, str]:
         return choose(Source.at(file(name, content), cap=1), LoadConfig(format=wanted))

@@ -92,6 +92,22 @@ def test_nothing_has_no_facts(source: object) -> None:
         trifact.load(source)
 
 
+@pytest.mark.parametrize("source", [[("a", "p", "b")], pa.table({c: ["x"] for c in "spo"})])
+@pytest.mark.parametrize(
+    "idle", [{"format": "csv"}, {"header": "yes"}, {"delimiter": ";"}, {"comment": "#"}]
+)
+def test_settings_that_say_nothing_about_what_is_no_file_are_refused(
+    source: object, idle: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(idle))} cannot be given for a? ?(table|tup)"):
+        trifact.load(source, **idle)
+
+
+def test_tuples_have_no_columns_to_choose() -> None:
+    with pytest.raises(InputError, match="facts: columns cannot be given for tuples"):
+        trifact.load([("a", "p", "b")], columns=("3", "2", "1"))
+
+
 @pytest.mark.parametrize("source", [None, 7, 1.5, object()])
 def test_what_is_no_source_is_refused(source: object) -> None:
     with pytest.raises(InputError, match="a name, a path, a table or tuples, not"):

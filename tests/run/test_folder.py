@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import trifact
 from tests.run.conftest import KeepRun
 from tests.run.test_evaluation import graph_of
-from trifact.errors import OutputError, RunError
+from trifact.errors import InputError, OutputError, RunError
 from trifact.graph.storage import open_graph
+from trifact.run.evaluation import evaluate, read_evaluation
 from trifact.run.folder import LOCK, locked, read_config
+from trifact.run.protocol import EvaluateConfig
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
@@ -36,6 +40,23 @@ def test_a_run_that_may_not_be_read_is_a_run_all_the_same(
             RunError, match=r"(config.toml|graph.json): cannot be read \(Permission"
         ):
             read(tmp_path)
+
+
+def test_a_folder_may_be_called_as_a_column(keep_run: KeepRun) -> None:
+    """Elsewhere `key=value` in a path is a column of the Parquet files below it."""
+    graph = graph_of([(0, 0, 1), (1, 0, 0)])
+    path = "split=3/name=x/label=x/kind=x/id=x/subject=7/predicate=7/object=7/side=1/optimistic=9"
+    run = keep_run(graph, path)
+    assert run.graph().content_hash == graph.content_hash
+    found = evaluate(run, EvaluateConfig(split="train"))
+    kept = read_evaluation(run, found.path.name)
+    assert np.array_equal(kept.ranks.facts, found.ranks.facts)
+    assert np.array_equal(kept.ranks.filtered.optimistic, found.ranks.filtered.optimistic)
+
+
+def test_a_folder_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"caf\\xe9.*: this path is not UTF-8; rename"):
+        trifact.train([("a", "p", "b")], rank=1, epochs=1, out=tmp_path / os.fsdecode(b"caf\xe9"))
 
 
 def test_a_damaged_run_is_said_to_be_one(keep_run: KeepRun) -> None:

@@ -16,8 +16,10 @@ from trifact.graph.graph import Graph
 from trifact.graph.storage import seen_facts
 from trifact.graph.vocabulary import Vocabulary
 from trifact.run import training
+from trifact.run.evaluation import evaluate
 from trifact.run.folder import CHECKPOINTS, DIVERGED
 from trifact.run.matching import places
+from trifact.run.options import resolved
 from trifact.run.run import Run
 
 
@@ -173,6 +175,9 @@ def test_what_a_run_began_with_is_not_forgotten_over_generations(
     second = training.train(trifact.load(some, valid=0.1, test=0.1), begun, out=tmp_path / "second")
     assert names_of(graph, "train") - names_of(second.graph(), "train")
     shutil.rmtree(first.path)
+    of_first = evaluate(second, other=graph).metrics["facts"]
+    known = names_of(graph, "train") | names_of(second.graph(), "train")
+    assert of_first["in_train"] == len(names_of(graph, "train", "valid", "test") & known)
     whole = trifact.load(grown(), valid=0.1, test=0.1)
     seen = names_of(graph, "train") | names_of(second.graph(), "train")
     assert names_of(whole, "valid", "test") & (seen - names_of(second.graph(), "train"))
@@ -183,6 +188,18 @@ def test_what_a_run_began_with_is_not_forgotten_over_generations(
     held_out = len(names_of(whole, "valid", "test") & seen)
     with pytest.raises(RunError, match=f"it was trained on {held_out} of the"):
         training.train(given, begun, out=tmp_path / "fourth")
+
+
+def test_what_is_left_open_goes_by_the_facts_that_are_trained_on(tmp_path: Path) -> None:
+    """They are more than before the held-out facts were drawn once more."""
+    facts = [(f"n{i % 20:02}", "meets", f"n{(7 * i + i // 20) % 20:02}") for i in range(104)]
+    old = training.train(trifact.load(facts[:100], valid=0, test=0), QUICK, out=tmp_path / "old")
+    config, grown = (
+        QUICK.replace(warm_start=str(old.path)),
+        trifact.load(facts, valid=0.2, test=0.2),
+    )
+    new = training.train(grown, config, out=tmp_path / "new")
+    assert new.config.reg == resolved(config, new.graph()).reg != resolved(config, grown).reg
 
 
 def test_where_nothing_new_can_be_held_out_that_is_said(graph: Graph, tmp_path: Path) -> None:

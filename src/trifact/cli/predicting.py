@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from trifact.answer.answers import Answers, Cell, written
 from trifact.answer.calibration import advice
@@ -19,7 +18,7 @@ from trifact.answer.options import PredictConfig
 from trifact.answer.predictor import Predictor
 from trifact.answer.scorefile import score_file
 from trifact.cli.facts import as_said
-from trifact.cli.screen import count, say, screen, table, watching
+from trifact.cli.screen import count, put, say, screen, table, watching
 from trifact.errors import ConfigError, InputError
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import BadLines, Source, one_line, text_lines, without_end
@@ -92,16 +91,15 @@ def _answered(predictor: Predictor, question: Question) -> Answers:
 
 
 def _names_in(path: Path, known: Names) -> list[str]:
-    """The lines of a file that are not empty; each must be a name or label."""
+    """The names that the lines of a file mean; each but an empty one must mean one."""
     bad, names = BadLines(path, skip=False), list[str]()
     with Source.at(path, cap=LARGEST).open() as stream:
         for number, line in text_lines(stream, bad):
             if name := without_end(line):
                 try:
-                    known.entity(name)
+                    names.append(known.graph.entities[known.entity(name)])
                 except InputError as error:
                     bad.report(number, error.problem)
-                names.append(name)
     if not names:
         raise InputError("there is no name in it; put one candidate on a line", path=path)
     return names
@@ -138,7 +136,7 @@ def run_scoring(
 def print_for_programs(found: Answers, form: str) -> bool:
     """Print it for programs, if that is asked for."""
     if form != "table":
-        typer.echo(found.to_json() if form == "json" else found.to_tsv(), nl=form == "json")
+        put(found.to_json() + "\n" if form == "json" else found.to_tsv())
     return form != "table"
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-import typer
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -47,7 +47,16 @@ def screen() -> Console:
 
 def print_json(found: object) -> None:
     """Plain values, for programs."""
-    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    put(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+
+def put(text: str) -> None:
+    """Text for programs, to the letter."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise BrokenPipeError from None  # one with a number typer would take for its own
 
 
 def heading(title: str, rest: str = "") -> Text:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import duckdb
 
 from trifact.errors import InputError
-from trifact.graph.duck import first_line, quoted
+from trifact.graph.duck import first_line, parquet, quoted
 from trifact.graph.facttable import FactTable
+from trifact.graph.formats import MEANT_FOR, refuse_idle
 from trifact.graph.headers import known_header, plain
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import LONGEST_LINE, BadLines, one_line
@@ -40,8 +41,7 @@ def read_parquet(
     """Add the facts of a Parquet file; `shown` is what errors call it."""
     bad = BadLines(shown, config.skip_bad_lines)
     try:
-        source = f"read_parquet({quoted(table.link(path))})"
-        return _read(source, split, config, table=table, bad=bad)
+        return _read(parquet(quoted(table.link(path))), split, config, table=table, bad=bad)
     except duckdb.Error:
         problem = "this is not Parquet, or it is damaged or cut short; write or fetch it again"
         raise InputError(problem, path=shown) from None
@@ -51,6 +51,8 @@ def read_table(frame: object, split: str, config: LoadConfig, table: FactTable) 
     """Add the facts of a pandas, polars or Arrow table."""
     library = type(frame).__module__.split(".")[0]
     bad = BadLines(Path(f"{library} table"), config.skip_bad_lines)
+    idle = ("format", *(name for name in MEANT_FOR if name != "columns"))
+    refuse_idle(bad.path, config, idle, what="a table")
     try:
         # copied first: some tables, such as Arrow's readers, can be read only once
         with table.registered(frame) as name, table.keeping_order():

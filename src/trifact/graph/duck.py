@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 
+from trifact.errors import InputError
 from trifact.graph.sources import one_line
 
 NO_SPACE = os.strerror(errno.ENOSPC)
@@ -38,13 +39,24 @@ def hearing_ctrl_c() -> Iterator[None]:
 
 
 def quoted(text: object) -> str:
-    """A text constant of SQL."""
+    """A text constant of SQL; a path that is not UTF-8, which DuckDB cannot have, is refused."""
+    try:
+        str(text).encode()
+    except UnicodeEncodeError:
+        problem = "this path is not UTF-8; rename what is not, or choose another folder"
+        path = os.fsencode(str(text)).decode(errors="backslashreplace")
+        raise InputError(problem, path=path) from None
     return "'" + str(text).replace("'", "''") + "'"
 
 
 def quoted_path(path: Path) -> str:
     """A path to read from, as a text constant; what would be a pattern means itself."""
     return quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(path.resolve())))
+
+
+def parquet(path: str) -> str:
+    """The table in a Parquet file, by its path as a constant; no folder `key=value` is a column."""
+    return f"read_parquet({path}, hive_partitioning = false)"
 
 
 def first_line(error: Exception) -> str:

@@ -65,7 +65,11 @@ def choose(source: Source, config: LoadConfig) -> tuple[str, str]:
     head = source.head()
     if not head:
         raise InputError("the file is empty; it needs at least one fact", path=source.path)
-    kind, how = (config.format, "as asked") if config.format != "auto" else _found(source, head)
+    kind, how = (
+        (config.format, "as asked")
+        if config.format != "auto"
+        else _found(source, head, config.comment)
+    )
     if kind in ("", "tsv") and how != "as asked" and config.delimiter is not None:
         kind, how = "csv", "by its delimiter"
     if not kind:
@@ -74,21 +78,21 @@ def choose(source: Source, config: LoadConfig) -> tuple[str, str]:
         advice = f"name it .tsv or .csv, {delimiter}"
         raise InputError(f"{problem}: {advice}", path=source.path, line=1)
     idle = (name for name, formats in MEANT_FOR.items() if kind not in formats)
-    refuse_idle(source, config, idle, what=SHOWN[kind])
+    refuse_idle(source.path, config, idle, what=SHOWN[kind])
     return kind, how
 
 
-def refuse_idle(source: Source, config: LoadConfig, idle: Iterable[str], *, what: str) -> None:
-    """Refuse options that were given and say nothing about such a file."""
+def refuse_idle(path: Path, config: LoadConfig, idle: Iterable[str], *, what: str) -> None:
+    """Refuse options that were given and say nothing about such facts."""
     for name in idle:
         if getattr(config, name) != getattr(LoadConfig, name):
             problem = f"{setting(name)} cannot be given for {what}; leave it out"
-            raise InputError(problem, path=source.path)
+            raise InputError(problem, path=path)
 
 
-def _found(source: Source, head: bytes) -> tuple[str, str]:
+def _found(source: Source, head: bytes, comment: str) -> tuple[str, str]:
     """The format by name or content, which must not contradict each other; empty if by none."""
-    named, content = stem_and_format(source.path)[1], by_content(head)
+    named, content = stem_and_format(source.path)[1], by_content(head, comment)
     if not named and JSON.match(head):
         problem = "this is JSON, which is not read; write it as TSV, CSV or Parquet"
         raise InputError(problem, path=source.path)
@@ -104,13 +108,14 @@ def _contradict(named: str, content: str) -> bool:
     return named != content and ("parquet" in (named, content) or content == "rdfxml")
 
 
-def by_content(head: bytes) -> str | None:
-    """The format that the first bytes show; None if they show none."""
+def by_content(head: bytes, comment: str = "") -> str | None:
+    """The format that the first bytes show but for lines left out; None if they show none."""
     if head.startswith(b"PAR1") and b"\0" in head:
         return "parquet"
     if XML.match(head):
         return "rdfxml"
-    lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
+    left_out = (b"#", comment.encode()) if comment else b"#"
+    lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(left_out)]
     first = lines[0].removesuffix(b"\r") if lines else b""
     if STATEMENT.fullmatch(first):
         return "nquads" if QUAD.fullmatch(first) else "ntriples"

@@ -32,6 +32,8 @@ def read_plain(
     copy = table.folder / f"{split}.text" if source.compression else None
     lines = _lines_if_plain(source, shape, copy, progress)
     if lines is None:
+        if copy:
+            copy.unlink()
         return None
     try:
         added = table.add_query(split, _select(copy or table.link(source.path), shape))

@@ -104,6 +104,7 @@ def read_table(frame: object, config: LoadConfig) -> Reading:
 def read_tuples(facts: Iterable[Any], config: LoadConfig) -> Reading:
     """Read tuples (subject, predicate, object) of text or whole numbers."""
     bad = BadLines(Path("facts"), config.skip_bad_lines)
+    refuse_idle(bad.path, config, ("format", *MEANT_FOR), what="tuples")
     with _table(config) as table:
         added = table.add_rows("train", _checked(facts, bad))
         return _by_id(table, Read(added, "tuples", bad).notes("the facts"))
@@ -213,7 +214,7 @@ class _File:
 
     def by_id(self, layout: Layout, names: tuple[list[str], list[str]]) -> Read:
         """Ids of the layout's own."""
-        refuse_idle(self.source, self.config, ("format", *MEANT_FOR), what="facts by id")
+        refuse_idle(self.source.path, self.config, ("format", *MEANT_FOR), what="facts by id")
         bad = self._bad()
         facts = rows_by_id(self.source, layout.kind, names, bad)
         said = BY_ID_SAID[layout.kind] + self._packed()

@@ -11,7 +11,7 @@ import numpy as np
 
 from trifact.durable import read_json, replacing, write_text
 from trifact.errors import OutputError, RunError
-from trifact.graph.duck import connected, first_line, quoted, quoted_path
+from trifact.graph.duck import connected, first_line, parquet, quoted, quoted_path
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, in_order
 from trifact.graph.splitting import SPLITS
@@ -119,17 +119,17 @@ def write_parquet(path: Path, columns: dict[str, Any], select: str = "from colum
 def _names(
     base: duckdb.DuckDBPyConnection, folder: Path, kind: str
 ) -> tuple[Vocabulary, dict[int, str]]:
-    path = quoted_path(folder / "vocabulary.parquet")
+    table = parquet(quoted_path(folder / "vocabulary.parquet"))
     rows = base.execute(
-        f"select name, label from read_parquet({path}) where kind = ? order by id", [kind]
+        f"select name, label from {table} where kind = ? order by id", [kind]
     ).fetchall()
     labels = {i: label for i, (_, label) in enumerate(rows) if label}
     return Vocabulary.of_sorted([name.encode() for name, _ in rows]), labels
 
 
 def _facts(base: duckdb.DuckDBPyConnection, folder: Path, split: str) -> Ints:
-    path = quoted_path(folder / "facts.parquet")
+    table = parquet(quoted_path(folder / "facts.parquet"))
     columns = base.execute(
-        f"select subject, predicate, object from read_parquet({path}) where split = ?", [split]
+        f"select subject, predicate, object from {table} where split = ?", [split]
     ).fetchnumpy()
     return in_order(np.stack([*columns.values()], axis=1).astype(np.int64))

@@ -17,6 +17,7 @@ from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers, reciprocal
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
+from trifact.graph.storage import seen_facts
 from trifact.progress import Progress, silent
 from trifact.run.candidates import Candidates, observed, of_types
 from trifact.run.matching import match
@@ -106,7 +107,13 @@ def measure(
         "label": path.name,
         "run": about,
         "graph": _about_graph(graph),
-        "facts": _about_facts(table, chosen, graph, distinct=len(questions.asked.entities)),
+        "facts": _about_facts(
+            table,
+            chosen,
+            graph,
+            seen=seen_facts(run.path),
+            distinct=len(questions.asked.entities),
+        ),
         "protocol": _protocol(config, candidates, chosen.facts, len(graph.predicates)),
         **sections(table, graph, config),
     }
@@ -212,9 +219,11 @@ def _about_graph(graph: Graph) -> dict[str, Any]:
 
 
 def _about_facts(
-    table: RankTable, chosen: _Chosen, graph: Graph, *, distinct: int
+    table: RankTable, chosen: _Chosen, graph: Graph, *, seen: Ints, distinct: int
 ) -> dict[str, Any]:
+    """What was ranked; `seen` are facts beside train that the factors were trained on."""
     entities, predicates = graph.in_train
+    trained = KnownAnswers.of(graph.train, seen, predicates=len(graph.predicates))
     facts = table.facts
     return {
         "split": table.split,
@@ -223,7 +232,7 @@ def _about_facts(
         "facts": len(facts),
         "queries": 2 * len(facts),
         "distinct_queries": distinct,
-        "in_train": int(graph.known("train").contains(facts).sum()),
+        "in_train": int(trained.contains(facts).sum()),
         "unseen": {
             "facts": int((~table.seen).sum()),
             "entities": int((~entities[np.unique(facts[:, [0, 2]])]).sum()),

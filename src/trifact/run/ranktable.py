@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trifact.errors import RunError
-from trifact.graph.duck import connected, quoted_path
+from trifact.graph.duck import connected, parquet, quoted_path
 from trifact.graph.known import Ints
 from trifact.graph.storage import write_parquet
 
@@ -97,7 +97,7 @@ def _refusing(path: Path) -> Iterator[None]:
 
 def _columns(path: Path) -> dict[str, np.ndarray]:
     with connected() as base:
-        return base.execute(f"select * from read_parquet({quoted_path(path)})").fetchnumpy()
+        return base.execute(f"from {parquet(quoted_path(path))}").fetchnumpy()
 
 
 def _flat(ranked: Ranked, prefix: str) -> dict[str, Ints]:
