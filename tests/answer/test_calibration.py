@@ -267,6 +267,13 @@ def test_training_keeps_a_calibration_of_the_same_factors(keep_run: KeepRun, tow
     assert anew.record["factors_sha256"] == other.factors_hash()
     assert anew.record["fitted"]["k"] == CalibrateConfig().k
     assert said == []
+    names, predicate = [*towns.entities][:9], towns.predicates[0]
+    false = trifact.load([(a, predicate, b) for a in names for b in names], valid=0.0, test=0.0)
+    calibrate(run, negatives=false)
+    (other.path / "calibration.json").write_bytes((run.path / "calibration.json").read_bytes())
+    calibrate_new(other, say=said.append)
+    assert len(said) == 1
+    assert "they are fitted anew, on the model's own answers" in said[0]
 
 
 def test_calibrate_is_recommended_only_where_it_can_do_something(

@@ -209,6 +209,12 @@ def test_whoever_reads_may_go(form: str) -> None:
     assert "Traceback" not in said
 
 
+def test_nobody_may_read_from_the_beginning() -> None:
+    words = f"{sys.executable} -m trifact data describe World --json >&-"
+    done = subprocess.run(words, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
 def test_names_are_shown_on_a_screen_without_their_letters(tmp_path: Path) -> None:
     (tmp_path / "f.tsv").write_text("Coruña\testá en\tEspaña\n", encoding="utf-8")
     plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +56,34 @@ def test_blanks_in_a_name_stay_and_what_steers_a_terminal_is_shown(
     found = capsys.readouterr()
     assert found.out == "a \\x1b[31mname\nand \\u202emore title\\x9b\\x07\n"
     assert found.err == "a note \\x1b]0;about\\x07\n"
+
+
+def test_what_is_said_beside_a_bar_stands_above_it() -> None:
+    """On a terminal, which this one is asked to be: the bar is drawn below once more."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", BESIDE_A_BAR], stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the other end is closed
+        while some := os.read(ours, 2**16):
+            shown += some
+    assert child.wait() == 0
+    line = next(line for line in shown.split(b"\n") if b"a note" in line)
+    before = line[: line.index(b"a note")]
+    assert b"at work" not in before.rpartition(b"\x1b[2K")[2]  # since the line was last cleared
+
+
+BESIDE_A_BAR = """
+import time
+from trifact.cli.screen import say, watching
+with watching() as progress:
+    progress("at work", 1, 3)
+    time.sleep(0.3)
+    say("a note")
+    progress("at work", 0, 0)
+"""
 
 
 def test_letters_of_all_scripts_are_no_controls() -> None:

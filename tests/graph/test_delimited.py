@@ -105,6 +105,11 @@ def test_odd_delimiters_are_refused(delimiter: str) -> None:
         LoadConfig(delimiter=delimiter)
 
 
+def test_an_odd_comment_is_refused() -> None:
+    with pytest.raises(ConfigError, match="comment must be text in UTF-8"):
+        LoadConfig(comment="\udca7")
+
+
 @pytest.mark.parametrize(
     "header",
     [

@@ -36,7 +36,7 @@ def test_sizes_duplicates_overlaps_loops_and_unseen_names_are_counted() -> None:
     assert (found.unseen_entities, found.unseen_predicates) == (1, 1)
     assert found.unseen_facts == {"valid": 0, "test": 2}
     assert (found.questions, found.distinct_queries, found.most_answers) == (6, 3, 2)
-    assert found.degrees.tolist() == [2, 4, 0]
+    assert found.degrees.tolist() == [2, 3, 0]  # one with itself counts once
     assert [row.category for row in found.predicates] == ["m-1", ""]
     assert found.by_category["m-1"] == (1, 2)
 

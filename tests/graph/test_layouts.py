@@ -78,6 +78,14 @@ def test_a_folder_may_lack_valid_and_its_splits_stay(folder: Folder) -> None:
     assert [len(facts) for facts in graph.splits.values()] == [3, 0, 1]
 
 
+@pytest.mark.parametrize("idle", ["valid", "test", "split_seed"])
+def test_nothing_is_drawn_from_a_graph_that_comes_split(folder: Folder, idle: str) -> None:
+    path = folder(train__tsv="a\tp\tb\n" * 3, test__tsv="a\tp\tb\n")
+    with pytest.raises(InputError, match=f"{idle} cannot be given for a graph that comes split"):
+        trifact.load(path, **{idle: 0.1 if idle != "split_seed" else 7})
+    assert len(trifact.load(path, valid=0, test=0).test) == 1
+
+
 def test_a_folder_of_train_alone_is_split(folder: Folder) -> None:
     facts = "".join(f"e{i}\tp\te{j}\n" for i in range(5) for j in range(5))
     graph = trifact.load(folder(train__tsv=facts))

@@ -14,7 +14,7 @@ from tests.run.test_evaluation import graph_of
 from trifact.errors import InputError, OutputError, RunError
 from trifact.graph.storage import open_graph
 from trifact.run.evaluation import evaluate, read_evaluation
-from trifact.run.folder import LOCK, locked, read_config
+from trifact.run.folder import LOCK, locked, read_config, told_apart
 from trifact.run.protocol import EvaluateConfig
 
 
@@ -52,6 +52,14 @@ def test_a_folder_may_be_called_as_a_column(keep_run: KeepRun) -> None:
     kept = read_evaluation(run, found.path.name)
     assert np.array_equal(kept.ranks.facts, found.ranks.facts)
     assert np.array_equal(kept.ranks.filtered.optimistic, found.ranks.filtered.optimistic)
+
+
+def test_runs_whose_folders_are_called_the_same_go_by_their_paths() -> None:
+    assert told_apart([Path("a/refit"), Path("b/refit"), Path("a/c")]) == [
+        "a/refit",
+        "b/refit",
+        "c",
+    ]
 
 
 def test_a_folder_that_is_no_utf8_is_refused(tmp_path: Path) -> None:

@@ -187,8 +187,17 @@ def calibrate_new(
     with suppress(RunError):  # of other factors, or damaged: made anew
         if (kept := read_calibration(run)) is not None:
             return kept
+    before = None
+    with suppress(RunError):
+        before = read_kept(run)
     try:
-        return calibrate(run, progress=progress)
+        found = calibrate(run, progress=progress)
+        if before is not None and (given := before["fitted"]["negatives"]):
+            say(
+                f"the probabilities fitted on {given} were those of other factors; they are fitted "
+                "anew, on the model's own answers (trifact calibrate takes false facts)"
+            )
+        return found
     except NothingToFitError as error:
         say(f"no probabilities: {error}")
         return None

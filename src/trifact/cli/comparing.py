@@ -11,6 +11,7 @@ from trifact.errors import ConfigError, RunError
 from trifact.progress import Progress
 from trifact.run.comparison import Contestant, compare
 from trifact.run.evaluation import Evaluation, is_current, read_evaluation
+from trifact.run.folder import told_apart
 from trifact.run.protocol import SPLITS, EvaluateConfig
 from trifact.run.run import Run
 
@@ -28,7 +29,8 @@ def run_comparison(
     if len(paths) < 2:
         raise ConfigError("give two runs or more to compare")
     with watching() as progress:
-        found = [_contestant(path, paths, label, progress) for path in paths]
+        named = zip(told_apart(paths), paths, strict=True)
+        found = [_contestant(name, Run(path), label, progress) for name, path in named]
         progress("comparing", 0, 0)
         results = [compare(found[0], c, resamples=bootstrap, seed=seed) for c in found[1:]]
     if as_json:
@@ -38,12 +40,11 @@ def run_comparison(
         show(result)
 
 
-def _contestant(path: Path, paths: list[Path], label: str, progress: Progress) -> Contestant:
-    """A run under its folder's name, or under its path where two folders are called the same."""
-    run, names = Run(path), [other.resolve().name for other in paths]
-    own = path.resolve().name
-    name = own if names.count(own) == 1 else str(path)
-    return Contestant(name, run.graph(), _evaluation(run, label, progress))
+def _contestant(name: str, run: Run, label: str, progress: Progress) -> Contestant:
+    graph = run.graph()
+    if label in SPLITS and not len(graph.splits[label]):
+        raise RunError(f"{run.path}: its split {label} is empty; choose another --label")
+    return Contestant(name, graph, _evaluation(run, label, progress))
 
 
 def _evaluation(run: Run, label: str, progress: Progress) -> Evaluation:

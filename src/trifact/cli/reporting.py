@@ -10,7 +10,7 @@ from trifact.durable import refuse_existing, write_text
 from trifact.errors import ConfigError, OutputError, RunError
 from trifact.progress import Progress
 from trifact.run.evaluation import is_current, read_evaluation
-from trifact.run.folder import CONFIG
+from trifact.run.folder import CONFIG, told_apart
 from trifact.run.protocol import EvaluateConfig
 from trifact.run.report import Subject, page
 from trifact.run.run import Run
@@ -54,14 +54,15 @@ def _of_runs(paths: list[Path]) -> str:
                 f"{path}: this is neither a run (no {CONFIG}) nor a search (no {RECORD})"
             )
     with watching() as progress:
-        return page([_subject(Run(path), progress) for path in paths])
+        named = zip(told_apart(paths), paths, strict=True)
+        return page([_subject(name, Run(path), progress) for name, path in named])
 
 
-def _subject(run: Run, progress: Progress) -> Subject:
+def _subject(name: str, run: Run, progress: Progress) -> Subject:
     graph = run.graph()
     if not len(graph.test):
-        return Subject(run, graph, None)
+        return Subject(name, run, graph, None)
     kept = run.evaluations.get("test")
     if kept is not None and is_current(run, kept):
-        return Subject(run, graph, read_evaluation(run, "test"))
-    return Subject(run, graph, evaluated(run, EvaluateConfig(), progress))
+        return Subject(name, run, graph, read_evaluation(run, "test"))
+    return Subject(name, run, graph, evaluated(run, EvaluateConfig(), progress))

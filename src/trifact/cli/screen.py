@@ -51,7 +51,9 @@ def print_json(found: object) -> None:
 
 
 def put(text: str) -> None:
-    """Text for programs, to the letter."""
+    """Text for programs, to the letter; nowhere, if stdout is closed."""
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -68,9 +70,13 @@ def _harmless(text: str) -> str:
     return "\n".join(map(one_line, text.split("\n")))
 
 
+_watched = list[Screen]()
+"""The screen with a bar on it, if there is one: what is said meanwhile goes above the bar."""
+
+
 def say(*notes: str) -> None:
     """Tell what was done, apart from the results."""
-    console = Screen(stderr=True)
+    console = _watched[-1] if _watched else Screen(stderr=True)
     for note in notes:
         console.print(note, style="dim", soft_wrap=True)
 
@@ -88,19 +94,24 @@ def keeping(path: Path) -> Iterator[None]:
 @contextmanager
 def watching() -> Iterator[progress.Progress]:
     """A bar for long work, on a terminal; nothing where the output is piped."""
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     what = TextColumn("{task.description}", markup=False)
     columns = SpinnerColumn(), what, BarColumn(), TimeRemainingColumn()
     if not console.is_terminal:
         yield progress.silent
         return
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("")
+        task = bar.add_task("", total=None)
 
         def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=one_line(what), completed=done, total=total or None)
+            bar.tasks[0].total = total or None  # to `update` None is no change
+            bar.update(task, description=one_line(what), completed=done)
 
-        yield show
+        _watched.append(console)
+        try:
+            yield show
+        finally:
+            _watched.pop()
 
 
 class Grid:

@@ -106,7 +106,9 @@ def describe(graph: Graph) -> Description:
     """Look at a graph from all sides."""
     queries = graph.queries("train")
     single = {split: distinct(facts) for split, facts in graph.splits.items()}
-    degrees = np.bincount(graph.train[:, [0, 2]].ravel(), minlength=len(graph.entities))
+    subjects, objects = graph.train[:, 0], graph.train[:, 2]
+    ends = np.concatenate([subjects, objects[objects != subjects]])
+    degrees = np.bincount(ends, minlength=len(graph.entities))
     entities, predicates = graph.in_train
     return Description(
         sizes={split: len(facts) for split, facts in graph.splits.items()},

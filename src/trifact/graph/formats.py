@@ -83,9 +83,9 @@ def choose(source: Source, config: LoadConfig) -> tuple[str, str]:
 
 
 def refuse_idle(path: Path, config: LoadConfig, idle: Iterable[str], *, what: str) -> None:
-    """Refuse options that were given and say nothing about such facts."""
+    """Refuse options that were given and say nothing about such facts; no share is no request."""
     for name in idle:
-        if getattr(config, name) != getattr(LoadConfig, name):
+        if getattr(config, name) not in (getattr(LoadConfig, name), 0.0):
             problem = f"{setting(name)} cannot be given for {what}; leave it out"
             raise InputError(problem, path=path)
 

@@ -10,11 +10,12 @@ from typing import NamedTuple
 from trifact.errors import InputError
 from trifact.graph import benchmarks, cache
 from trifact.graph.catalogue import Benchmark
+from trifact.graph.formats import refuse_idle
 from trifact.graph.graph import Graph
 from trifact.graph.known import starts_of_runs
 from trifact.graph.labels import labels_for
 from trifact.graph.layouts import Layout, layout_of
-from trifact.graph.options import LoadConfig
+from trifact.graph.options import DRAWING, LoadConfig
 from trifact.graph.readers import Reading, read_layout, read_table, read_tuples
 from trifact.graph.sources import readable, shown
 from trifact.graph.splitting import Draw
@@ -121,7 +122,9 @@ def _graph(
     if repeated:
         facts = "1 fact repeats" if repeated == 1 else f"{repeated:,} facts repeat"
         notes = (*notes, f"{facts} another one; each counts as often as it stands there")
-    if whole and (config.valid or config.test):
+    if not whole:
+        refuse_idle(Path(name), config, DRAWING, what="a graph that comes split")
+    elif config.valid or config.test:
         draw = Draw(config.valid, config.test, config.split_seed)
         splits = draw.split(splits["train"])
         notes = (*notes, draw.note(splits))

@@ -21,6 +21,8 @@ READING = (
     "max_expanded_gb",
 )
 """The settings of whoever reads facts only: nothing is split, and nothing else is called format."""
+DRAWING = ("valid", "test", "split_seed")
+"""Those of whoever splits them."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class LoadConfig(Config):
         super().__post_init__()
         if len(self.separator) != 1 or self.separator in '"\r\n\0' or _is_no_text(self.separator):
             raise ConfigError(f"delimiter must be one character, not {self.delimiter!r}")
+        if any(map(_is_no_text, self.comment)):
+            raise ConfigError("comment must be text in UTF-8")
         if len(self.columns) not in (0, 3):
             raise ConfigError(f"columns must be three, not {len(self.columns)}")
         if len(set(self.columns)) < len(self.columns):

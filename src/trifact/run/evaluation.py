@@ -17,6 +17,7 @@ from trifact.graph.graph import Graph
 from trifact.graph.known import Ints, KnownAnswers, reciprocal
 from trifact.graph.loading import load
 from trifact.graph.options import LoadConfig
+from trifact.graph.sources import shown
 from trifact.graph.storage import seen_facts
 from trifact.progress import Progress, silent
 from trifact.run.candidates import Candidates, observed, of_types
@@ -254,7 +255,7 @@ def _protocol(
     return {
         "filter": [*config.filter],
         "candidates": config.candidates,
-        "types": Path(config.types).name if config.types else None,
+        "types": shown(Path(config.types)) if config.types else None,
         "types_sha256": sha256(Path(config.types)) if config.types else None,
         "answers_that_are_no_candidates": lacking,
         "ties": "realistic",

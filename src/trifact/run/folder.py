@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import rmtree
@@ -66,6 +66,15 @@ def go_on(run: Path) -> str:
     if (run / DIVERGED).exists():
         return f"its training diverged; train anew with a lower {setting('lr')}"
     return f"go on with: trifact train --resume {shlex.quote(str(run))}"
+
+
+def told_apart(paths: Sequence[Path]) -> list[str]:
+    """What to call runs: by their folders, or by their paths where two are called the same."""
+    names = [path.resolve().name for path in paths]
+    return [
+        name if names.count(name) == 1 else str(path)
+        for path, name in zip(paths, names, strict=True)
+    ]
 
 
 def name_for(graph: str, *parts: object) -> str:

@@ -31,14 +31,10 @@ RANK_BINS = (1, 3, 10, 30, 100, 300, 1000)  # the last rank of each
 class Subject:
     """A run to report on: what it was, and its evaluation, where there are facts to test on."""
 
+    name: str
     run: Run
     graph: Graph
     evaluation: Evaluation | None
-
-    @property
-    def name(self) -> str:
-        """What the page calls it."""
-        return self.run.path.resolve().name
 
 
 def page(subjects: Sequence[Subject]) -> str:

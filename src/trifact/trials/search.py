@@ -214,7 +214,7 @@ def begin(
     if not len(graph.valid):
         raise ConfigError(
             f"{graph.name}: it has no validation facts, by which trials are judged; hold some out, "
-            f"such as {setting('valid', 0.1)}"
+            f"such as {setting('valid', 0.1)}, or add a file valid where the graph comes split"
         )
     _check_devices(space)
     graph, space = _warmed(graph, space)
