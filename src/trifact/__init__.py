@@ -10,6 +10,7 @@ Everything here is imported when it is first used, so `import trifact` is instan
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 import sys
@@ -102,7 +103,11 @@ def train(
     config = TrainConfig.from_values(settings)
     with for_python():
         run = Run(train_model(loaded(graph), config, out=folder, on_epoch=on_epoch).path)
-    calibrate_new(run, say=warnings.warn)
+    try:
+        calibrate_new(run, say=warnings.warn)
+    except KeyboardInterrupt:
+        done = f"{run.path} is trained; its probabilities are made by load_run(...).calibrate()"
+        raise KeyboardInterrupt(done) from None
     return run
 
 
@@ -116,10 +121,12 @@ def search(
     """Train over a space of settings: a file's, one by name, or values as a file has them.
 
     The graph is one that `load` gave, or whatever it takes.
-    `settings` are the fields of `SearchConfig`. Trials are trained in processes of their own, so a
-    script calls this below `if __name__ == "__main__":`.
+    `settings` are the fields of `SearchConfig`, and those of `TrainConfig`, which fix a setting
+    whatever the space says. Trials are trained in processes of their own, so a script calls this
+    below `if __name__ == "__main__":`.
     """
     from trifact.graph.loading import loaded
+    from trifact.run.options import TrainConfig
     from trifact.run.signals import for_python
     from trifact.trials.found import Found
     from trifact.trials.options import SearchConfig
@@ -128,8 +135,12 @@ def search(
     from trifact.trials.trial import best_first
 
     chosen, given = read_space(space)
+    training = {field.name for field in dataclasses.fields(TrainConfig)}
+    fixed = {name: settings.pop(name) for name in training & settings.keys()}
     config = SearchConfig.from_values({**given, **settings})
-    made = begin(loaded(graph), chosen, config, out=None if out is None else Path(out))
+    made = begin(
+        loaded(graph), chosen.fixing(fixed), config, out=None if out is None else Path(out)
+    )
     with for_python():
         made.run()
     trials = best_first(made.trials())

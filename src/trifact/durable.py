@@ -39,11 +39,11 @@ def replacing_all(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
         for path, part in parts.items():
             with writing(path):
                 part.chmod(modes[path])
-                _sync(part)
+                synced(part)
         for path, part in parts.items():
             with writing(path):
                 part.replace(files[path])
-                _sync(files[path].parent)
+                synced(files[path].parent)
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def read_json(
         return None
     except PermissionError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror})") from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise RunError(f"{path}: this is no {what} ({error}); {advice}") from None
     if version > newest:
         raise RunError(
@@ -169,7 +169,8 @@ def read_json(
     return found
 
 
-def _sync(path: Path) -> None:
+def synced(path: Path) -> None:
+    """What was written to a file or folder is on the disk when this returns."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

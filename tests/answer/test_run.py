@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import trifact
+from trifact.answer import calibration
 from trifact.answer.run import Run
 from trifact.answer.similarity import similar_entities, similar_predicates
 from trifact.errors import ConfigError
@@ -73,6 +76,8 @@ NAME, FACT = "a name must be text or a whole number", "a fact is a subject, a pr
         (lambda run: run.explain(np.array(["e01"]), "p1", "e02"), NAME),
         (lambda run: run.similar(np.array([["e01"]])), NAME),
         (lambda run: run.predictor().score([5]), f"{FACT} object, not 5"),
+        (lambda run: run.predictor().score([], k=3), "k is about answers, and here all"),
+        (lambda run: run.predictor([("e01", "p1", "x")], valid=0.2), "valid is about splitting"),
         (lambda run: run.predictor().score(["abc"]), f"{FACT} object, not 'abc'"),
         (lambda run: run.predictor().score([b"abc"]), f"{FACT} object, not b'abc'"),
         (lambda run: run.predictor().score([("e01", "p1")]), f"{FACT} object, not ..e01"),
@@ -105,6 +110,30 @@ def test_training_can_be_watched_and_ended(towns: Graph, tmp_path: Path) -> None
         warnings.simplefilter("ignore")  # so few facts give no probabilities
         run = trifact.train(towns, rank=2, epochs=9, out=tmp_path / "run", on_epoch=watch)
     assert (seen, run.ended) == ([1, 2], "that is enough")
+
+
+@pytest.mark.filterwarnings("ignore:no probabilities")
+def test_what_is_no_text_ends_no_training(towns: Graph, tmp_path: Path) -> None:
+    """Such as what a progress bar returns when it is moved on."""
+    moves: Any = lambda _: True  # noqa: E731
+    run = trifact.train(towns, rank=2, epochs=2, out=tmp_path / "run", on_epoch=moves)
+    assert len(run.history) == 2
+
+
+def test_ctrl_c_behind_training_says_where_the_run_is(
+    towns: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(calibration, "calibrate_new", stopped)
+    with pytest.raises(KeyboardInterrupt, match="run is trained; its probabilities are made by"):
+        trifact.train(towns, rank=2, epochs=1, out=tmp_path / "run")
+
+
+def test_a_run_without_factors_prints_too(run: Run, tmp_path: Path) -> None:
+    shutil.copy(run.path / "config.toml", tmp_path)
+    assert repr(Run(tmp_path)) == f"Run({tmp_path}: complex, rank {run.config.rank})"
 
 
 def test_a_folder_whose_name_looks_like_a_pattern_is_itself(towns: Graph, tmp_path: Path) -> None:

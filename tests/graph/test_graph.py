@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import trifact
@@ -28,6 +31,15 @@ def test_the_reciprocal_view_asks_every_fact_the_other_way_round() -> None:
     both = graph.reciprocal("train")
     assert both[: len(graph.train)].tolist() == graph.train.tolist()
     assert both[len(graph.train) :].tolist() == [[o, p + 2, s] for s, p, o in graph.train.tolist()]
+
+
+def test_splits_of_ones_own_are_put_in_order_and_are_no_draw() -> None:
+    graph = trifact.load([(f"e{i}", "p", f"e{j}") for i in range(6) for j in range(6)], valid=0.2)
+    assert graph.drawn
+    assert replace(graph, train=graph.train[::-1].astype(np.int32)).train.dtype == np.int64
+    assert replace(graph, train=graph.train[::-1]).content_hash == graph.content_hash
+    assert not replace(graph, valid=graph.test, test=graph.valid).drawn
+    assert not graph.all_in_train().drawn
 
 
 def test_a_graph_cannot_be_changed() -> None:

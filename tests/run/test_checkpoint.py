@@ -49,6 +49,14 @@ def test_only_files_that_a_manifest_names_stay(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+def test_what_others_leave_beside_a_manifest_is_no_manifest(tmp_path: Path) -> None:
+    """Such as a Mac's own notes about a file, and what a shared folder does with conflicts."""
+    for name in ("._last.json", "last (conflicted copy).json"):
+        (tmp_path / name).write_text("{")
+    checkpoint.save(tmp_path, "last", tensors(1.0), {})
+    assert checkpoint.load(tmp_path, "last", "factors")
+
+
 def test_a_file_that_two_checkpoints_name_stays_until_neither_does(tmp_path: Path) -> None:
     files = checkpoint.save(tmp_path, "best", tensors(1.0), {})
     checkpoint.save(tmp_path, "last", tensors(1.0), {"epoch": 1}, saved=files)
@@ -158,7 +166,9 @@ def test_a_newer_format_is_refused_naming_both(tmp_path: Path) -> None:
         checkpoint.load(tmp_path, "last", "factors")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "x"}', '{"format": 1}', "null"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"format": "x"}', '{"format": 1}', '{"format": 1e999}', "null"]
+)
 def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "last.json").write_text(text)
     with pytest.raises(RunError, match=r"last\.json"):

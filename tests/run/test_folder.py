@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from pathlib import Path
 
@@ -60,6 +62,15 @@ def test_runs_whose_folders_are_called_the_same_go_by_their_paths() -> None:
         "b/refit",
         "c",
     ]
+
+
+def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with pytest.raises(OutputError, match=r"it cannot be locked .*; give a folder on another disk"):
+        locked(tmp_path).__enter__()
 
 
 def test_a_folder_that_is_no_utf8_is_refused(tmp_path: Path) -> None:

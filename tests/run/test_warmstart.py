@@ -190,6 +190,15 @@ def test_what_a_run_began_with_is_not_forgotten_over_generations(
         training.train(given, begun, out=tmp_path / "fourth")
 
 
+def test_splits_of_ones_own_are_not_drawn_anew(graph: Graph, tmp_path: Path) -> None:
+    """Though they were made of a graph whose splits were drawn."""
+    old = training.train(graph, QUICK, out=tmp_path / "old")
+    own = replace(graph, train=graph.train[8:], valid=graph.valid, test=graph.train[:8])
+    with pytest.raises(RunError, match="it was trained on 8 of the"):
+        training.train(own, QUICK.replace(warm_start=str(old.path)), out=tmp_path / "new")
+    assert len(evaluate(old, other=own).ranks.facts) == 8
+
+
 def test_what_is_left_open_goes_by_the_facts_that_are_trained_on(tmp_path: Path) -> None:
     """They are more than before the held-out facts were drawn once more."""
     facts = [(f"n{i % 20:02}", "meets", f"n{(7 * i + i // 20) % 20:02}") for i in range(104)]

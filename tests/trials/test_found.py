@@ -59,3 +59,13 @@ def test_what_has_no_page_is_refused(found: Found[trifact.Run], tmp_path: Path) 
     with pytest.raises(ConfigError, match="this is a search; its page is about nothing else"):
         write_report([found.path / "trial-0000", found.path], None)
     assert not list(tmp_path.iterdir())
+
+
+def test_settings_of_training_fix_those_of_the_space(tmp_path: Path) -> None:
+    facts = [(f"n{i}", "next", f"n{(i + 1) % 12}") for i in range(12)]
+    graph = trifact.load(facts, valid=0.2, test=0.0)
+    found = trifact.search(graph, SPACE, out=tmp_path / "s", rank=2, epochs=1, workers=1)
+    assert sorted(row["lr"] for row in found.rows()) == [1e-9, 0.1]
+    assert found.best is not None
+    assert found.best.config.rank == 2
+    assert all(trial.epochs == 1 for trial in found.trials)

@@ -206,12 +206,13 @@ def _write_parquet(tables: Tables, about: Mapping[str, str], parts: Parts) -> No
 def _copy(columns: Mapping[str, NDArray[np.object_]], part: Path, *, rows: int) -> None:
     """One thread and small groups: what is held beside the factors is a few megabytes."""
     where = quoted(part.resolve())
-    groups = f"format parquet, compression zstd, row_group_size {max(2048, rows)}"
+    groups = f"row_group_size {max(2048, rows)}"
+    form = f"format parquet, compression zstd, use_tmp_file false, {groups}"
     with connected(threads=1) as base:
         base.register("columns", columns)
         typed = "name, nullif(label, '') as label, vector::float[] as vector"
         try:
-            base.execute(f"copy (select {typed} from columns) to {where} ({groups})")
+            base.execute(f"copy (select {typed} from columns) to {where} ({form})")
         except duckdb.Error as error:
             why = str(error).partition("\n")[0]
             raise OutputError(f"the factors cannot be written as Parquet ({why})") from None

@@ -116,6 +116,8 @@ class Predictor:
 
     def score(self, facts: Iterable[Fact], **settings: Any) -> Answers:  # noqa: ANN401
         """The scores of given facts, in their order: 1/2 (log p(o | s, p) + log p(s | p, o))."""
+        for name in sorted(settings.keys() & {"k", "known"}):
+            raise ConfigError(f"{name} is about answers, and here all facts are; leave it out")
         config, names = _without_candidates(settings), self.names
         triples = [_three(fact) for fact in facts]
         rows = [(names.entity(s), names.predicate(p), names.entity(o)) for s, p, o in triples]

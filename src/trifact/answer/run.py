@@ -39,8 +39,10 @@ class Run(run.Run):
         if facts is None:
             return Predictor.of(self)
         from trifact.answer.folding import fold
-        from trifact.graph.options import LoadConfig
+        from trifact.graph.options import DRAWING, LoadConfig
 
+        for name in sorted(reading.keys() & set(DRAWING)):
+            raise ConfigError(f"{name} is about splitting, and here nothing is split; leave it out")
         new = fold(self, facts, reading=LoadConfig.from_values(reading))
         for doubt in new.doubts:
             warnings.warn(doubt, stacklevel=2)

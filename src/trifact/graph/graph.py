@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trifact.graph.known import Ints, KnownAnswers, in_order, reciprocal
+from trifact.graph.known import Ints, KnownAnswers, in_order, is_in_order, reciprocal
 from trifact.graph.queries import Queries
 from trifact.graph.splitting import DRAWN, Draw
 from trifact.graph.vocabulary import Vocabulary
@@ -35,11 +35,14 @@ class Graph:
     predicate_labels: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     draw: Draw | None = None
-    """How valid and test were drawn; None where they came as they are."""
+    """How valid and test were drawn; None where they came as they are. See `drawn`."""
 
     def __post_init__(self) -> None:
-        for facts in self.splits.values():
-            facts.flags.writeable = False
+        for split, facts in self.splits.items():
+            facts = np.asarray(facts, dtype=np.int64)  # noqa: PLW2901
+            ordered = facts if is_in_order(facts) else in_order(facts)
+            ordered.flags.writeable = False
+            object.__setattr__(self, split, ordered)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{split} {len(facts):,}" for split, facts in self.splits.items())
@@ -84,6 +87,14 @@ class Graph:
             notes=(*notes, "all facts are in train"),
             draw=None,
         )
+
+    @property
+    def drawn(self) -> bool:
+        """Whether its splits are what `draw` gives; whoever made it of another may have others."""
+        if self.draw is None:
+            return False
+        again = self.draw.split(np.concatenate(list(self.splits.values())))
+        return all(np.array_equal(again[split], facts) for split, facts in self.splits.items())
 
     def held_out_from(self, trained: KnownAnswers) -> Graph:
         """The same graph, its held-out facts drawn once more from those that are not `trained`."""

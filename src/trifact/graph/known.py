@@ -20,6 +20,13 @@ def reciprocal(facts: Ints, predicates: int) -> Ints:
     return np.concatenate([facts, facts[:, ::-1] + np.array([0, predicates, 0])])
 
 
+def is_in_order(facts: Ints) -> bool:
+    """Whether facts are sorted by subject, predicate, object."""
+    (s, p, o), (t, q, r) = facts[:-1].T, facts[1:].T
+    after = (s < t) | ((s == t) & ((p < q) | ((p == q) & (o <= r))))
+    return bool(after.all())
+
+
 def in_order(facts: Ints) -> Ints:
     """The facts sorted by subject, predicate, object.
 

@@ -87,7 +87,7 @@ def open_graph(folder: Path) -> Graph:
             draw=None,
             **facts,
         )
-    except (OSError, ValueError, KeyError, TypeError, duckdb.Error) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, duckdb.Error) as error:
         raise RunError(f"{path}: there is no graph of a run here ({first_line(error)})") from None
     if graph.content_hash != about["content_hash"]:
         raise RunError(f"{folder / 'facts.parquet'}: its facts are not those that were kept")
@@ -110,7 +110,8 @@ def write_parquet(path: Path, columns: dict[str, Any], select: str = "from colum
         base.register("columns", columns)
         try:
             base.execute(
-                f"copy ({select}) to {quoted(part.resolve())} (format parquet, compression zstd)"
+                f"copy ({select}) to {quoted(part.resolve())} "
+                "(format parquet, compression zstd, use_tmp_file false)"
             )
         except duckdb.Error as error:
             raise OutputError(f"{path}: cannot be written ({first_line(error)})") from None

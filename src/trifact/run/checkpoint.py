@@ -112,7 +112,8 @@ def _sha256(path: Path) -> str:
 
 
 def _remove_unnamed(folder: Path) -> None:
-    manifests = [read_manifest(folder, path.stem) for path in folder.glob("*.json")]
+    there = (name for name in NAMES if (folder / f"{name}.json").exists())
+    manifests = [read_manifest(folder, name) for name in there]
     named = {file["name"] for manifest in manifests for file in manifest["files"].values()}
     for path in folder.glob("*.safetensors"):
         if path.name not in named:

@@ -171,7 +171,7 @@ def _chosen(run: Run, graph: Graph, config: EvaluateConfig, other: Graph | None)
 
 def _is_own(graph: Graph, other: Graph) -> bool:
     """Whether it is the graph of the run, split as that or in one piece."""
-    theirs = other if other.draw is None else other.all_in_train()
+    theirs = other.all_in_train() if other.drawn else other
     return theirs.content_hash in (graph.content_hash, graph.all_in_train().content_hash)
 
 
@@ -180,7 +180,7 @@ def _of_other_graph(
 ) -> _Chosen:
     """The facts of a split of another graph, or all of them where it comes in one piece."""
     everything = other.all_in_train().train
-    whole = other.draw is not None or len(everything) == len(other.train)
+    whole = len(everything) == len(other.train) or other.drawn
     split = "all" if whole else config.split
     theirs = match(graph, other, everything)
     matched = theirs if whole else match(graph, other, other.splits[split])

@@ -103,6 +103,9 @@ def locked(path: Path) -> Iterator[None]:
         except BlockingIOError:
             busy = "another process is training here; wait for it, or give another folder"
             raise BusyError(f"{path}: {busy}") from None
+        except OSError as error:  # not every disk of a network has locks
+            why = f"{path}: it cannot be locked ({error.strerror})"
+            raise OutputError(f"{why}; give a folder on another disk") from None
         yield
 
 

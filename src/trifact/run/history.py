@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trifact.durable import write_text
+from trifact.durable import synced, write_text
 from trifact.errors import RunError
 from trifact.run.folder import NotSavedError
 
@@ -34,9 +36,20 @@ class Epoch:
 
 def append(path: Path, epoch: Epoch) -> None:
     """Add a line."""
+    with _kept(path), path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(epoch)) + "\n")
+
+
+def settle(path: Path) -> None:
+    """What was added is on the disk when this returns."""
+    with _kept(path):
+        synced(path)
+
+
+@contextmanager
+def _kept(path: Path) -> Iterator[None]:
     try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(epoch)) + "\n")
+        yield
     except OSError as error:
         raise NotSavedError(f"{path}: cannot be written ({error.strerror})", path.parent) from None
 
@@ -52,7 +65,7 @@ def read(path: Path) -> list[Epoch]:
     for number, line in enumerate(lines, 1):
         try:
             epochs.append(Epoch(**json.loads(line)))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             if number < len(lines):
                 raise RunError(f"{path}:{number}: this is not a line of a history") from None
     return epochs

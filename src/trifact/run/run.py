@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from trifact.errors import RunError
+from trifact.errors import RunError, TrifactError
 from trifact.graph.graph import Graph
 from trifact.graph.storage import open_graph
 from trifact.run import checkpoint, history
@@ -29,8 +29,12 @@ class Run:
         self.config  # noqa: B018 - a folder that is no run is refused at once
 
     def __repr__(self) -> str:
-        found = self.metrics
-        parts = [self.config.model, f"rank {self.config.rank}", f"epoch {found['epoch']}"]
+        parts = [self.config.model, f"rank {self.config.rank}"]
+        try:
+            found = self.metrics
+        except TrifactError:  # it has no factors yet, or is damaged: whoever uses it is told
+            return f"Run({self.path}: {', '.join(parts)})"
+        parts += [f"epoch {found['epoch']}"]
         parts += [] if found["mrr"] is None else [f"validation MRR {found['mrr']:.4f}"]
         parts += [f"test MRR {found['test']['mrr']:.4f}"] if "test" in found else []
         return f"Run({self.path}: {', '.join(parts)})"

@@ -208,7 +208,8 @@ class Training:
                 self._train_epoch(interrupt)
                 epoch = self._close_epoch()
                 history.append(self.path / HISTORY, epoch)
-                self.state.finished = on_epoch(epoch) or ""
+                said = on_epoch(epoch)  # a bar, say, may return anything
+                self.state.finished = said if isinstance(said, str) else ""
                 if epoch.mrr is not None and not self._ended():
                     self.save()
             if self.state.best_mrr < 0:  # nothing was validated: the last is the best
@@ -230,6 +231,7 @@ class Training:
         """
         folder = self.path / CHECKPOINTS
         if not (folder / "last.json").exists():
+            self._refuse_half(folder)
             self.begin()
             return
         parts, state = checkpoint.load(folder, "last", "factors", "optimizer")
@@ -245,6 +247,16 @@ class Training:
         self.schedule = SCHEDULES[self.config.schedule](**self.state.schedule)
         history.keep_until(self.path / HISTORY, self.state.epoch - 1)
 
+    def _refuse_half(self, folder: Path) -> None:
+        """Only where the first validation was not over yet may there be a best without a last."""
+        if not (folder / "best.json").exists():
+            return
+        best = int(checkpoint.read_manifest(folder, "best")["state"]["epoch"])
+        if 0 < self.config.validate_every < best:
+            problem = f"its checkpoint last is missing, but the best is of epoch {best}"
+            advice = "copy the run whole, or train into another folder"
+            raise RunError(f"{self.path}: {problem}; {advice}")
+
     def save(self) -> None:
         """The checkpoint `last`: factors, optimizer and where training stands."""
         start = time.perf_counter()
@@ -252,6 +264,7 @@ class Training:
         self.state.rate, self.state.schedule = self.optimizer.rate, asdict(self.schedule)
         parts = {"factors": self.model.tables, "optimizer": self.optimizer.state}
         folder, state = self.path / CHECKPOINTS, asdict(self.state)
+        history.settle(self.path / HISTORY)  # or a power cut would leave the epochs' numbers behind
         checkpoint.save(folder, "last", parts, state, saved=self.saved)
         end = time.perf_counter()
         self.save_at = end + max(SAVE_SECONDS, (end - start) / SAVE_SHARE)

@@ -49,7 +49,7 @@ def apart(graph: Graph, run: Run) -> Graph:
     index = KnownAnswers.of(_seen(graph, known, run), predicates=len(graph.predicates))
     held_out = np.concatenate([graph.valid, graph.test])
     seen = int(index.contains(held_out).sum())
-    if seen and graph.draw is None:
+    if seen and not graph.drawn:
         raise RunError(
             f"{run.path}: it was trained on {seen:,} of the {len(held_out):,} held-out facts of "
             f"{graph.name}, which would look too good; begin with a run that was not"
