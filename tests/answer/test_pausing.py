@@ -173,14 +173,14 @@ def test_ctrl_c_in_python_is_no_error_that_a_loop_goes_on_over(
 
 def full_disk(monkeypatch: pytest.MonkeyPatch, *endings: str) -> None:
     """From now on nothing can be written to files that end so."""
-    sync = durable._sync
+    sync = durable.synced
 
     def full(path: Path) -> None:
         if path.name.endswith(tuple(f"{ending}.{os.getpid()}.part" for ending in endings)):
             raise OSError(28, "No space left on device")
         sync(path)
 
-    monkeypatch.setattr(durable, "_sync", full)
+    monkeypatch.setattr(durable, "synced", full)
 
 
 def test_a_standing_that_cannot_be_kept_does_not_end_the_discovery(
