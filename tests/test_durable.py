@@ -50,7 +50,7 @@ def test_no_file_is_replaced_before_all_are_on_the_disk(
         if "second" in path.name:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(durable, "_sync", sync)
+    monkeypatch.setattr(durable, "synced", sync)
     with (
         pytest.raises(OutputError, match=r"second: .*No space left"),
         replacing_all(paths) as parts,

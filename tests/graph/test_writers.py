@@ -155,7 +155,7 @@ def test_literals_are_literals_only_as_objects(tmp_path: Path) -> None:
     graph = graph_of([("x:a", "x:p", '"A"@en'), ('"B"', "x:p", '"B"')])
     write_facts(graph, {tmp_path / "f.nt": graph.train}, literals=True)
     assert (tmp_path / "f.nt").read_text() == (
-        '<x:a> <x:p> "A"@en .\n<urn:trifact:%22B%22> <x:p> <urn:trifact:%22B%22> .\n'
+        '<urn:trifact:%22B%22> <x:p> <urn:trifact:%22B%22> .\n<x:a> <x:p> "A"@en .\n'
     )
 
 

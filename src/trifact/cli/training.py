@@ -29,6 +29,7 @@ from trifact.run.folder import (
 )
 from trifact.run.history import Epoch
 from trifact.run.options import TrainConfig
+from trifact.run.preparation import check_refit
 from trifact.run.run import Run
 from trifact.run.warmstart import apart
 
@@ -119,7 +120,7 @@ def _train(asked: Request, progress: Progress) -> Run:
     given = asked.given
     config = TrainConfig.from_values(given)
     if asked.refit:
-        training.check_refit(config)
+        check_refit(config)
     limit = seconds(asked.tune) if asked.tune else 0.0
     graph = load(asked.graph, LoadConfig.from_values(asked.loading), progress=progress)
     if config.warm_start:
@@ -158,7 +159,7 @@ def _resume(asked: Request, progress: Progress) -> Run:
         flag = name.replace("_", "-")
         raise ConfigError(f"--{flag} cannot change when a run goes on; leave it out")
     if asked.refit:
-        training.check_refit(read_config(asked.resume))
+        check_refit(read_config(asked.resume))
     run = training.resume(asked.resume, on_epoch=Lines(), progress=progress, **asked.given)
     parent = origin(run)
     if parent is not run and (calibration := read_calibration(parent)) is not None:

@@ -78,6 +78,17 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
     return manifest
 
 
+def refuse_best_alone(folder: Path, *, first: int) -> None:
+    """Where there is no last, refuse a best of any but the first validation."""
+    if not (folder / "best.json").exists():
+        return
+    best = int(read_manifest(folder, "best")["state"]["epoch"])
+    if 0 < first < best:
+        problem = f"its checkpoint last is missing, but the best is of epoch {best}"
+        advice = "copy the run whole, or train into another folder"
+        raise RunError(f"{folder.parent}: {problem}; {advice}")
+
+
 def _save_part(folder: Path, part: str, tensors: dict[str, Tensor]) -> dict[str, str]:
     """Write one file, named after its content."""
     path = folder / f"{part}.safetensors"

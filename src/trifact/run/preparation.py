@@ -45,6 +45,14 @@ def check_graph(graph: Graph, config: TrainConfig) -> None:
         )
 
 
+def check_refit(config: TrainConfig) -> None:
+    """Whether a run with these settings can be trained once more without validation."""
+    if config.schedule == "plateau":
+        raise ConfigError(
+            "the schedule plateau goes by validation, which a refit has not; leave one of them out"
+        )
+
+
 def check_device(name: str) -> None:
     """Refuse a device that torch does not find."""
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from trifact.durable import write_text
-from trifact.errors import ConfigError, DivergedError, RunError, TrainingError
+from trifact.errors import DivergedError, RunError, TrainingError
 from trifact.graph.graph import Graph
 from trifact.graph.known import Ints
 from trifact.graph.queries import Batch as GraphBatch
@@ -42,6 +42,7 @@ from trifact.run.options import TrainConfig, resolved
 from trifact.run.preparation import (
     check_device,
     check_graph,
+    check_refit,
     computing,
     new_model,
     objective_of,
@@ -174,14 +175,6 @@ def refit(run: Run, *, on_epoch: OnEpoch = lambda epoch: None, progress: Progres
     return resume(out, on_epoch=on_epoch, progress=progress, **changes)
 
 
-def check_refit(config: TrainConfig) -> None:
-    """Whether a run with these settings can be trained once more without validation."""
-    if config.schedule == "plateau":
-        raise ConfigError(
-            "the schedule plateau goes by validation, which a refit has not; leave one of them out"
-        )
-
-
 class Training:
     """A model, its optimizer and its data, on the way through the epochs."""
 
@@ -231,7 +224,7 @@ class Training:
         """
         folder = self.path / CHECKPOINTS
         if not (folder / "last.json").exists():
-            self._refuse_half(folder)
+            checkpoint.refuse_best_alone(folder, first=self.config.validate_every)
             self.begin()
             return
         parts, state = checkpoint.load(folder, "last", "factors", "optimizer")
@@ -246,16 +239,6 @@ class Training:
         self.optimizer.rate = self.state.rate
         self.schedule = SCHEDULES[self.config.schedule](**self.state.schedule)
         history.keep_until(self.path / HISTORY, self.state.epoch - 1)
-
-    def _refuse_half(self, folder: Path) -> None:
-        """Only where the first validation was not over yet may there be a best without a last."""
-        if not (folder / "best.json").exists():
-            return
-        best = int(checkpoint.read_manifest(folder, "best")["state"]["epoch"])
-        if 0 < self.config.validate_every < best:
-            problem = f"its checkpoint last is missing, but the best is of epoch {best}"
-            advice = "copy the run whole, or train into another folder"
-            raise RunError(f"{self.path}: {problem}; {advice}")
 
     def save(self) -> None:
         """The checkpoint `last`: factors, optimizer and where training stands."""
