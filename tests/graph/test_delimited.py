@@ -99,17 +99,6 @@ def test_the_kind_is_said(file: Make) -> None:
     assert shape(file("f", "a\tp\tb\n"), format="tsv").kind == "TSV"
 
 
-@pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n", "\r", "\0", "\ud800"])
-def test_odd_delimiters_are_refused(delimiter: str) -> None:
-    with pytest.raises(ConfigError, match="delimiter must be one character"):
-        LoadConfig(delimiter=delimiter)
-
-
-def test_an_odd_comment_is_refused() -> None:
-    with pytest.raises(ConfigError, match="comment must be text in UTF-8"):
-        LoadConfig(comment="\udca7")
-
-
 @pytest.mark.parametrize(
     "header",
     [

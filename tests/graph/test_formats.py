@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trifact.errors import InputError
+from trifact.errors import ConfigError, InputError
 from trifact.graph.formats import by_content, choose, stem_and_format
 from trifact.graph.options import LoadConfig
 from trifact.graph.sources import Source
@@ -128,3 +128,14 @@ def test_what_a_format_cannot_use_is_refused(
     problem = f"{name}: {next(iter(options))} cannot be given for .*; leave it out"
     with pytest.raises(InputError, match=problem):
         choose(Source.at(file(name, content), cap=1), LoadConfig.from_values(options))
+
+
+@pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n", "\r", "\0", "\ud800"])
+def test_odd_delimiters_are_refused(delimiter: str) -> None:
+    with pytest.raises(ConfigError, match="delimiter must be one character"):
+        LoadConfig(delimiter=delimiter)
+
+
+def test_an_odd_comment_is_refused() -> None:
+    with pytest.raises(ConfigError, match="comment must be text in UTF-8"):
+        LoadConfig(comment="\udca7")

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.run.test_training import QUICK, numbers
 from trifact.errors import RunError
-from trifact.run import checkpoint, history
+from trifact.run import checkpoint, history, training
 from trifact.run.folder import NotSavedError
 from trifact.run.history import Epoch
 
@@ -243,3 +244,15 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_checkpoint(tmp_path: Pat
     assert done.stderr == ""
     assert checkpoint.load(tmp_path, "last", "factors")[1] == {"number": 1}
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_run_that_has_lost_its_last_checkpoint_is_not_begun_anew(tmp_path: Path) -> None:
+    """Its best factors would be replaced by those of a first epoch."""
+    run = training.train(numbers(), QUICK.replace(validate_every=1), out=tmp_path / "run")
+    assert run.best_epoch > 1
+    (run.path / "checkpoints" / "last.json").unlink()
+    before = run.factors_hash()
+    with pytest.raises(RunError, match="its checkpoint last is missing, but the best is of epoch"):
+        training.resume(run.path, epochs=9)
+    assert run.factors_hash() == before
+    assert len(run.history) == QUICK.epochs

@@ -140,20 +140,6 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(
     assert same(whole, training.resume(tmp_path / "parts"))
 
 
-def test_a_run_that_has_lost_its_last_checkpoint_is_not_begun_anew(
-    graph: Graph, tmp_path: Path
-) -> None:
-    """Its best factors would be replaced by those of a first epoch."""
-    run = training.train(graph, QUICK.replace(validate_every=1), out=tmp_path / "run")
-    assert run.best_epoch > 1
-    (run.path / "checkpoints" / "last.json").unlink()
-    before = run.factors_hash()
-    with pytest.raises(RunError, match="its checkpoint last is missing, but the best is of epoch"):
-        training.resume(run.path, epochs=9)
-    assert run.factors_hash() == before
-    assert len(run.history) == QUICK.epochs
-
-
 def test_a_run_killed_within_an_epoch_goes_on_from_there(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
