@@ -247,7 +247,7 @@ class Training:
         self.state.rate, self.state.schedule = self.optimizer.rate, asdict(self.schedule)
         parts = {"factors": self.model.tables, "optimizer": self.optimizer.state}
         folder, state = self.path / CHECKPOINTS, asdict(self.state)
-        history.settle(self.path / HISTORY)  # or a power cut would leave the epochs' numbers behind
+        history.settle(self.path / HISTORY)  # before what counts on them
         checkpoint.save(folder, "last", parts, state, saved=self.saved)
         end = time.perf_counter()
         self.save_at = end + max(SAVE_SECONDS, (end - start) / SAVE_SHARE)
